@@ -37,7 +37,7 @@ from synsetmine.errors import in_one_line
 from synsetmine.io.sets import read_sets
 from synsetmine.models import DEFAULT_PRESET, load_model, settings_of
 from synsetmine.review.web.answers import Answers, MinedAnswers, ModelAnswers
-from synsetmine.review.web.api import Service, serving_app
+from synsetmine.review.web.api import ServerState, serving_app
 from synsetmine.review.web.server import AccessPolicy, listen, run_server
 from synsetmine.runs import MinedSet, MinedTerm
 from synsetmine.runs.folder import Artefacts
@@ -116,7 +116,7 @@ def _of(run: Path) -> Made:
 
 
 def _app(mined: MinedAnswers, model: ModelAnswers) -> ASGIApp:
-    return serving_app(Service(Answers(mined, model)), AccessPolicy())
+    return serving_app(ServerState(Answers(mined, model)), AccessPolicy())
 
 
 @contextmanager

@@ -25,10 +25,9 @@ from playwright.sync_api import sync_playwright
 
 from synsetmine.review import QueueFilter
 from synsetmine.review.web.answers import Answers, MinedAnswers
-from synsetmine.review.web.api import Service, serving_app
+from synsetmine.review.web.api import SearchPage, ServerState, serving_app
 from synsetmine.review.web.pages import QueueQuery, format_position
 from synsetmine.review.web.routes import reviewing_app
-from synsetmine.review.web.search import SearchPage
 from synsetmine.review.web.server import AccessPolicy, address_of, listen, make_server
 from synsetmine.review.web.session import ReviewSession
 
@@ -60,7 +59,7 @@ def main(run: Path, out: Path | None = None) -> None:
         bench = ReviewSession(copy)
         _decide_some(bench)
         answers = Answers(MinedAnswers.of_run(copy))
-        service = Service(answers, SearchPage(answers, copy, title="demo/run"))
+        service = ServerState(answers, SearchPage(answers, copy, title="demo/run"))
         with (
             _serve(reviewing_app(bench, AccessPolicy(), title="demo/run")) as reviewing,
             _serve(serving_app(service, AccessPolicy())) as serving,

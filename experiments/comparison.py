@@ -42,8 +42,8 @@ from experiments.trainings import (
     scores,
     seeds_of,
 )
-from synsetmine.rivals.comparison import Plan, SeedResult, compare
-from synsetmine.rivals.page import GROUPS, Row, choices, notes, summarise
+from synsetmine.rivals.comparison import ComparisonPlan, SeedResult, compare
+from synsetmine.rivals.page import GROUPS, MethodRow, choices, notes, summarise
 from synsetmine.rivals.registry import L2C, MethodEntry, methods
 from synsetmine.views import TermViews
 
@@ -75,7 +75,7 @@ class Part:
     key: str
     title: str
     benchmark: Benchmark
-    plan: Plan
+    plan: ComparisonPlan
     entries: tuple[MethodEntry, ...]
     paper: Paper  # what the paper states for this benchmark; empty for further tables
 
@@ -154,13 +154,13 @@ def parts(options: Options) -> list[Part]:
     return found
 
 
-def can_run(entry: MethodEntry, plan: Plan) -> bool:
+def can_run(entry: MethodEntry, plan: ComparisonPlan) -> bool:
     """Whether a method has what it needs; L2C on many sets would take hours on a CPU."""
     endless = entry.name == "l2c" and len(plan.training) > MANY and plan.device == "cpu"
     return not entry.lacks(plan.views) and not endless
 
 
-def paper_name(row: Row) -> str:
+def paper_name(row: MethodRow) -> str:
     """What the paper calls this method, empty for one that it does not have."""
     theirs = row.origin != "today" and "unit" not in row.title
     return row.title.partition(",")[0] if theirs else ""
@@ -199,8 +199,8 @@ def _all_tables(first: Part, options: Options) -> list[Part]:
     ]
 
 
-def _plan(benchmark: Benchmark, views: TermViews, options: Options) -> Plan:
-    return Plan(
+def _plan(benchmark: Benchmark, views: TermViews, options: Options) -> ComparisonPlan:
+    return ComparisonPlan(
         training=benchmark.training,
         test=benchmark.test,
         views=views,
@@ -211,7 +211,7 @@ def _plan(benchmark: Benchmark, views: TermViews, options: Options) -> Plan:
     )
 
 
-def rows_of(part: Part, outcomes: Mapping[Training, Outcome], options: Options) -> list[Row]:
+def rows_of(part: Part, outcomes: Mapping[Training, Outcome], options: Options) -> list[MethodRow]:
     folder = options.work / "comparison" / part.key
 
     def say(done: int, total: int, method: str) -> None:
@@ -231,7 +231,7 @@ def rows_of(part: Part, outcomes: Mapping[Training, Outcome], options: Options) 
     return summarise(entries, results)
 
 
-def _is_slow(entry: MethodEntry, plan: Plan) -> bool:
+def _is_slow(entry: MethodEntry, plan: ComparisonPlan) -> bool:
     return entry.name.startswith(SLOW_ON_MANY if len(plan.training) > MANY else SLOW)
 
 
@@ -249,12 +249,12 @@ def _as_result(seed: int, outcome: Outcome) -> SeedResult:
     )
 
 
-def _rows_of_paper(part: Part, rows: Sequence[Row]) -> list[tuple[Row, str]]:
+def _rows_of_paper(part: Part, rows: Sequence[MethodRow]) -> list[tuple[MethodRow, str]]:
     """The rows that the paper has too, with their names there."""
     return [(row, paper_name(row)) for row in rows if paper_name(row) in part.paper]
 
 
-def _table(part: Part, rows: Sequence[Row]) -> str:
+def _table(part: Part, rows: Sequence[MethodRow]) -> str:
     stated = {row.title: part.paper[name] for row, name in _rows_of_paper(part, rows)}
     lines = []
     for row in rows:
@@ -288,7 +288,7 @@ def _authors(part: Part, outcomes: Mapping[Training, Outcome], options: Options)
     )
 
 
-def _choices(rows: Sequence[Row]) -> str:
+def _choices(rows: Sequence[MethodRow]) -> str:
     """What tuning chose, folded away."""
     lines = choices(rows)
     if not lines:

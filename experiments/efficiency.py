@@ -15,7 +15,7 @@ from experiments.options import Options, read_options
 from experiments.pages import paper_values, remarks, table, write_page
 from experiments.trainings import Outcome, Training, honest_trainings, run_trainings
 from synsetmine.engines.workers import cores
-from synsetmine.rivals.page import Row, format_seconds, notes
+from synsetmine.rivals.page import MethodRow, format_seconds, notes
 
 NAME = "efficiency"
 
@@ -62,7 +62,7 @@ def _where(ours: Sequence[Outcome], options: Options) -> str:
     )
 
 
-def _table(part: Part, rows: Sequence[Row]) -> str:
+def _table(part: Part, rows: Sequence[MethodRow]) -> str:
     stated = paper_values()["seconds"]
     lines = []
     for row in rows:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from fuzz.target import Form, Target, both_ways, folder, require
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, ErrorCounts
 from synsetmine.io.sets import check_ids, read_sets, read_vocabulary, write_sets
 from synsetmine.kb import Entity, KnowledgeBase, NewName, apply_names, read_kb
 from synsetmine.linking.supervision import read_links, write_links
@@ -146,7 +146,7 @@ def kb_content(kb: KnowledgeBase) -> Content:
 def kb_check(path: Path, form: KbFormat | None = None, **options: object) -> Content:
     """Read a knowledge base of any form; what is saved of it loads the same."""
 
-    def read(skipped: Skipped | None) -> Content:
+    def read(skipped: ErrorCounts | None) -> Content:
         kb = read_kb(path, format=form, skipped=skipped, **options)  # type: ignore[arg-type]
         found = kb_content(kb)
         if skipped is not None:
@@ -163,7 +163,7 @@ def check_new_names(path: Path, form: KbFormat) -> None:
     names, replaced = kb_check(path, form)
     read_kb(path, format=form)  # names are put into sound files only
     wanted = [NewName(entity, f"zq{number}") for number, entity in enumerate(names)][:3]
-    refused, out = Skipped(), path.with_name(f"new-{path.name}")
+    refused, out = ErrorCounts(), path.with_name(f"new-{path.name}")
     applied = apply_names(path, out, wanted, refused=refused, format=form)
     require(applied.names + len(refused) == len(wanted), "a name that is neither in nor refused")
     after, still = kb_content(read_kb(out, format=form))

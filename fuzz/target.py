@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from synsetmine.errors import DataError, Skipped, SynsetmineError
+from synsetmine.errors import DataError, ErrorCounts, SynsetmineError
 
 Read = TypeVar("Read")
 FIRST = ord("0")  # how an input begins that is meant for the first form
@@ -64,9 +64,9 @@ def check_message(error: SynsetmineError) -> None:
         raise AssertionError(f"an error of several lines: {message!r}")
 
 
-def both_ways(read: Callable[[Skipped | None], Read]) -> Read:
+def both_ways(read: Callable[[ErrorCounts | None], Read]) -> Read:
     """Read strictly, then with broken pieces left out: what is left out must be counted."""
-    skipped = Skipped()
+    skipped = ErrorCounts()
     try:
         strict = read(None)
     except DataError as error:

@@ -161,7 +161,7 @@ def test_the_paper_models_parameters_are_not_for_our_own() -> None:
 
 
 @pytest.mark.parametrize("changes", [{"threshold": 2.0}, {"max_sets": 0}])
-def test_bad_limits_are_told_before_training(changes: dict[str, Any]) -> None:
+def test_bad_limits_are_reported_before_training(changes: dict[str, Any]) -> None:
     X, y = data()
     with pytest.raises(ValueError, match=next(iter(changes))):
         SynSetMiner(**changes).fit(X, y)

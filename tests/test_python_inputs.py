@@ -36,7 +36,7 @@ from synsetmine import (
     write_sets,
 )
 from synsetmine.models.general import load_general
-from synsetmine.progress import open_progress
+from synsetmine.notebook import open_progress
 from synsetmine.types import pairs_of, terms_of
 from tests.models.paper.test_classifier import make_scorer
 

@@ -17,7 +17,7 @@ from experiments.contexts.glossaries import read_definitions
 from experiments.name_lists.base import package_file
 from experiments.name_lists.wikipedia import DUMP
 from synsetmine.corpus import read_corpus
-from synsetmine.errors import Skipped
+from synsetmine.errors import ErrorCounts
 from synsetmine.kb import read_kb
 from synsetmine.linking.linkers import DictionaryLinker
 from synsetmine.normalization import name_key, tokens
@@ -45,7 +45,7 @@ def ncbi_rows(folder: Path) -> list[Row]:
 
     def documents() -> Iterator[Document]:
         for path in sorted(folder.glob("*.PubTator")):
-            for document in read_corpus([path], format="pubtator", skipped=Skipped()):
+            for document in read_corpus([path], format="pubtator", skipped=ErrorCounts()):
                 kept = [m for m in document.mentions if not set(m.entity) & set("|+,;")]
                 yield Document(document.id, document.text, tuple(kept))
 
@@ -62,7 +62,7 @@ def wikipedia_rows() -> list[Row]:
     kb = read_kb(path)
 
     def documents() -> Iterator[Document]:
-        for document in read_corpus([path], format="mediawiki", skipped=Skipped()):
+        for document in read_corpus([path], format="mediawiki", skipped=ErrorCounts()):
             mentions = []
             for start, end, title in ((m.start, m.end, m.entity) for m in document.mentions):
                 if any(map(str.isalpha, document.text[start:end])):

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from sklearn.metrics import adjusted_rand_score
 
 from synsetmine.corpus import read_corpus
-from synsetmine.errors import Skipped, SynsetmineError
+from synsetmine.errors import ErrorCounts, SynsetmineError
 from synsetmine.io.files import write_text
 from synsetmine.io.sets import read_sets
 from synsetmine.kb import KnowledgeBase, read_kb
@@ -58,7 +58,7 @@ def run(corpus: Path, kb: Path, folder: Path, source: Path, settings: Sequence[s
 
 def points(corpus: Path, kb: KnowledgeBase) -> Iterator[Point]:
     """The mentions with exactly one concept, which the knowledge base has."""
-    for document in read_corpus([str(corpus)], skipped=Skipped()):
+    for document in read_corpus([str(corpus)], skipped=ErrorCounts()):
         for mention in document.mentions:
             concept = kb.current(mention.entity.removeprefix("MESH:"))
             surface = document.text[mention.start : mention.end]

@@ -14,7 +14,7 @@ from synsetmine.metrics import compare_labels, evaluate
 from synsetmine.models.general import PRECISION, GeneralModel, load_general
 from synsetmine.models.general.settings import AdaptationSettings
 from synsetmine.models.general.training import adapt
-from synsetmine.rivals.base import Choice, Labels, Method, Task, TrainingData, grid
+from synsetmine.rivals.base import Choice, ClusteringTask, Labels, Method, TrainingData, grid
 from synsetmine.rivals.linkage import Agglomerative, Hdbscan, Link, cut, in_given_order
 from synsetmine.rivals.pairs import PairLinkage
 from synsetmine.types import SynonymSets, Term
@@ -72,7 +72,7 @@ class CslsLinkage:
     view: View
     link: Link = "average"
     needs_k: bool = False
-    ordered: bool = False
+    depends_on_order: bool = False
 
     @property
     def needs(self) -> frozenset[View]:
@@ -85,7 +85,7 @@ class CslsLinkage:
     def fit(self, data: TrainingData) -> CslsLinkage:  # noqa: ARG002
         return self
 
-    def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
+    def cluster(self, task: ClusteringTask, choices: Sequence[Choice]) -> Iterator[Labels]:
         order = np.array(sorted(range(len(task.terms)), key=task.terms.__getitem__))
         terms = [task.terms[row] for row in order]
         rows = unit_rows(task.views.table(self.view).select(terms))  # (terms, dimension)
@@ -198,7 +198,7 @@ def curve(
     clusterer = method.fit(data)
     aris = []
     for sets in (training, test):
-        task = Task(terms=sets.terms, views=views, seed=seed)
+        task = ClusteringTask(terms=sets.terms, views=views, seed=seed)
         gold = sets.labels(sets.terms)
         grouped = clusterer.cluster(task, method.choices)
         aris.append(tuple(compare_labels(labels, gold).ari for labels in grouped))

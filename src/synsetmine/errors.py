@@ -49,8 +49,8 @@ class DataError(SynsetmineError):
         if self.line is not None:
             location += f":{self.line}"
         quoted = "" if self.value is None else f": {_show(self.value)}"
-        told = f"{self.problem}{quoted}" + (f"; {self.hint}" if self.hint else "")
-        return f"{location}: {told}" if location else told
+        message = f"{self.problem}{quoted}" + (f"; {self.hint}" if self.hint else "")
+        return f"{location}: {message}" if location else message
 
     def __reduce__(self) -> tuple[object, ...]:
         # Keyword-only arguments: errors must survive the way back from a worker process.
@@ -65,7 +65,7 @@ class CheckpointError(SynsetmineError):
     """A checkpoint that belongs to other data or settings than the run that found it."""
 
 
-class Skipped:
+class ErrorCounts:
     """Counts of skipped records by problem, with the first errors as examples.
 
     It has the method `append` of a list, but a million broken records need no memory.
@@ -105,7 +105,7 @@ def require_type(value: object, expected: type, problem: str) -> None:
         raise DataError(problem, value=value)
 
 
-def raise_or_keep(error: DataError, skipped: list[DataError] | Skipped | None) -> None:
+def raise_or_keep(error: DataError, skipped: list[DataError] | ErrorCounts | None) -> None:
     """Raise the error, or append it to `skipped`."""
     if skipped is None:
         raise error
@@ -121,7 +121,7 @@ class skip_broken:  # noqa: N801 (used as a statement: `with skip_broken(…):`)
     __slots__ = ("_line", "_path", "_skipped")
 
     def __init__(
-        self, path: Path, line: int | None, skipped: list[DataError] | Skipped | None
+        self, path: Path, line: int | None, skipped: list[DataError] | ErrorCounts | None
     ) -> None:
         self._path, self._line, self._skipped = path, line, skipped
 

@@ -25,9 +25,9 @@ from synsetmine.models import (
     preset_names,
     settings_of,
 )
+from synsetmine.notebook import ShowProgress, open_progress
 from synsetmine.pipeline.grouping import group
 from synsetmine.pipeline.settings import GroupSettings, MineSettings, SetLimits
-from synsetmine.progress import ShowProgress, open_progress
 from synsetmine.schema import settings_in
 from synsetmine.types import SynonymSets, Term, order_terms
 from synsetmine.views import TermVectors, TermViews

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
 
 from synsetmine.errors import DataError, quantity, require, shorten
-from synsetmine.frames import Library, frame_of, html_table
+from synsetmine.notebook import Library, frame_of, html_table
 
 SENSE_MARK = "||"
 SHOWN = 3  # sets of a repr, and terms of each

@@ -170,15 +170,28 @@ def test_an_own_synonyms_file_is_a_source(place: Path) -> None:
         ),
         (["missing.jsonl", "-f", "solr"], "missing.jsonl: No such file or directory"),
         ([".", "-f", "solr"], ".: not a run folder with mined sets"),
-        (["run", "-f", "solr", "--threshold", "2"], "the threshold must be between 0 and 1: 2.0"),
-        (["run", "-f", "solr", "--min-size", "0"], "the smallest size must be 1 or more: 0"),
         (["run", "-f", "solr", "--min-size", "9"], "no set of run is left to export"),
     ],
 )
-def test_mistakes_are_told(arguments: list[str], problem: str, place: Path) -> None:
+def test_mistakes_are_reported(arguments: list[str], problem: str, place: Path) -> None:
     with pytest.raises(SynsetmineError) as caught:
         export(*arguments, "-o", "out.txt")
     assert problem in str(caught.value)
+    assert not (place / "out.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "problem"),
+    [
+        ("--threshold", "2", "threshold must be between 0 and 1: 2.0"),
+        ("--min-size", "0", "min_size must be at least 1: 0"),
+    ],
+)
+def test_values_out_of_range_are_wrong_usage(
+    option: str, value: str, problem: str, place: Path
+) -> None:
+    with pytest.raises(typer.BadParameter, match=problem):
+        export("run", "-f", "solr", option, value, "-o", "out.txt")
     assert not (place / "out.txt").exists()
 
 

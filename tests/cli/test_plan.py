@@ -63,7 +63,7 @@ def test_tables_are_merged_and_restored(place: Path) -> None:
     assert (place / "restored/relations.csv").read_text() == RELATIONS
 
 
-def test_what_the_plan_could_not_do_is_told(place: Path) -> None:
+def test_what_the_plan_could_not_do_is_reported(place: Path) -> None:
     (place / "other.csv").write_text("source,target\nParis,Lyon\n")
     report = apply(place, "--relations", "other.csv", "--out-dir", "out")
     assert "warning: 1 merge of the plan changed nothing" in report

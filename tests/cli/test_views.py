@@ -85,7 +85,7 @@ def test_score_and_rank_take_any_string(folder: Path) -> None:
     assert json.loads(synsetmine(*ranked, cwd=folder).stdout)[0]["term"] == two
 
 
-def test_a_term_without_vector_is_told(folder: Path) -> None:
+def test_a_term_without_vector_is_reported(folder: Path) -> None:
     """It may be a typing error."""
     one = str(HELD_OUT.terms[0])
     tables = ["-v", "vectors.safetensors", "--set"]
@@ -125,7 +125,9 @@ def test_errors_are_one_line_and_leave_nothing(
         ({"set_function": {}}, "bias"),
     ],
 )
-def test_a_damaged_config_is_told(folder: Path, change: dict[str, object], message: str) -> None:
+def test_a_damaged_config_is_reported(
+    folder: Path, change: dict[str, object], message: str
+) -> None:
     path = folder / "model" / "config.json"
     text = path.read_text()
     config = json.loads(text)

@@ -19,7 +19,7 @@ from synsetmine.corpus import (
     CorpusFormat,
     read_corpus,
 )
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, ErrorCounts
 from tests.support.corpusfiles import read, read_broken, store, wiki
 
 
@@ -70,7 +70,7 @@ def test_a_folder_is_read_in_order_without_what_is_hidden_or_unknown(tmp_path: P
     (tmp_path / "dangling.txt").symlink_to("nowhere")
     assert [text for _, text in read(tmp_path)] == ["a/b/c.txt", "a/z.txt", "b.txt", "c.txt.gz"]
     assert [name for name, _ in read(str(tmp_path))] == ["a/b/c.txt", "a/z.txt", "b.txt", "c.txt"]
-    skipped = Skipped()
+    skipped = ErrorCounts()
     assert len([*read_corpus(tmp_path, skipped=skipped)]) == 4
     assert skipped.counts == {"a file of an unknown kind": 3}
 
@@ -111,7 +111,7 @@ def test_no_files_are_a_clear_error_before_anything_is_read(
     store(tmp_path, "x", "data.txt")
     store(tmp_path, "x", "empty/notes.doc")
     with pytest.raises(DataError) as caught:
-        read_corpus(source, skipped=Skipped())
+        read_corpus(source, skipped=ErrorCounts())
     assert problem in str(caught.value)
 
 
@@ -140,7 +140,7 @@ def test_what_comes_before_the_damage_is_read(tmp_path: Path, ending: str, kind:
     content = PACKINGS[ending]("\n".join(lines).encode())
     store(tmp_path, content[: len(content) // 2], f"a.jsonl{ending}")
     store(tmp_path, '{"text": "last"}', "b.jsonl")
-    skipped = Skipped()
+    skipped = ErrorCounts()
     texts = [d.text for d in read_corpus(tmp_path, skipped=skipped)]
     expected = [json.loads(line)["text"] for line in lines]
     assert 1000 < len(texts) < 15_000
@@ -191,7 +191,7 @@ def test_progress_reaches_the_end_of_damaged_and_columnar_files(tmp_path: Path) 
     pq.write_table(table, tmp_path / "b.parquet")
     told: list[tuple[int, int]] = []
     stream = read_corpus(
-        tmp_path, skipped=Skipped(), progress=lambda done, total: told.append((done, total))
+        tmp_path, skipped=ErrorCounts(), progress=lambda done, total: told.append((done, total))
     )
     assert len(list(stream)) == 3000
     size = sum(path.stat().st_size for path in tmp_path.iterdir())
@@ -244,7 +244,7 @@ def test_a_giant_line_is_passed_over_in_pieces(
     record = {"jsonl": '{"text": "ok"}', "pubtator": "1|t|ok"}.get(form, "ok")
     content = f"{record}\n\n{'x' * 5_000_000}\n\n{record}\n".encode()
     path = store(tmp_path, gzip.compress(content), "x.txt.gz")
-    skipped = Skipped()
+    skipped = ErrorCounts()
     tracemalloc.start()
     try:
         texts = [d.text for d in read_corpus(path, format=form, skipped=skipped) if d.text]

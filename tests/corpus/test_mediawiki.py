@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 import pytest
 
 from synsetmine.corpus import page_document, read_corpus, read_pages
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, ErrorCounts
 from synsetmine.io.files import Source
 
 SITE = """<siteinfo><sitename>Wiki</sitename><case>first-letter</case><namespaces>
@@ -91,7 +91,7 @@ def test_articles_become_documents_and_nothing_else_does(tmp_path: Path) -> None
     assert [m.entity for m in documents[0].mentions] == ["Cat"]
 
 
-def test_an_article_of_which_nothing_stays_is_told_with_its_line(tmp_path: Path) -> None:
+def test_an_article_of_which_nothing_stays_is_reported_with_its_line(tmp_path: Path) -> None:
     path = stored(
         tmp_path, dump(page("A", "a"), page("B", "{{only}} <!-- this -->"), page("C", ""))
     )
@@ -99,7 +99,7 @@ def test_an_article_of_which_nothing_stays_is_told_with_its_line(tmp_path: Path)
     expected = next(i for i, line in enumerate(lines, start=1) if "<title>B" in line)
     with pytest.raises(DataError, match=rf"wiki\.xml:{expected}: the document is empty"):
         list(read_corpus(path))
-    skipped = Skipped()
+    skipped = ErrorCounts()
     assert [d.id for d in read_corpus(path, skipped=skipped)] == ["A"]
     assert skipped.counts == {"the document is empty": 2}
 
@@ -132,7 +132,7 @@ def test_a_dump_that_breaks_off_gives_the_pages_before(tmp_path: Path) -> None:
         "cut.xml.gz": gzip.compress(whole.encode())[:-40],
     }.items():
         path = stored(tmp_path, content, name)
-        skipped = Skipped()
+        skipped = ErrorCounts()
         pages = list(read_pages(Source(path, skipped)))
         assert [p.title for p in pages] == [f"P{i}" for i in range(len(pages))]
         assert len(pages) > 100
@@ -181,7 +181,7 @@ def test_a_page_of_any_size_takes_bounded_memory(
     monkeypatch.setattr("synsetmine.corpus.mediawiki.LONGEST", 100_000)
     big = page("Big", "word " * 100_000)
     path = stored(tmp_path, dump(page("A", "a"), big, page("C", "c")))
-    skipped = Skipped()
+    skipped = ErrorCounts()
     assert [p.title for p in read_pages(Source(path, skipped))] == ["A", "C"]
     (error,) = skipped.examples["a page is longer than 64 MiB"]
     assert (error.line, error.value) == (8, "Big")

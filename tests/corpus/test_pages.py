@@ -14,7 +14,7 @@ from pypdf import PdfWriter
 
 from synsetmine.corpus import read_corpus
 from synsetmine.corpus.pages import html_text, markdown_text
-from synsetmine.errors import Skipped, SynsetmineError
+from synsetmine.errors import ErrorCounts, SynsetmineError
 from tests.support.corpusfiles import read, read_broken, store
 from tests.support.officefiles import pdf_of
 
@@ -64,7 +64,7 @@ def test_each_file_of_a_folder_is_a_document(tmp_path: Path) -> None:
         ("sub/deep/c.html", "page"),
         ("sub/e.jsonl:1", "record"),
     ]
-    skipped = Skipped()
+    skipped = ErrorCounts()
     documents = read_corpus([str(tmp_path)], skipped=skipped)
     assert [(d.id, d.text) for d in documents] == expected
     assert skipped.counts == {"a file of an unknown kind": 1}
@@ -139,7 +139,7 @@ def test_the_encoding_of_a_page_is_the_one_that_it_names(tmp_path: Path) -> None
     assert read(store(tmp_path, f"<p>{text}".encode("utf-16"), "a.html")) == [("a.html", text)]
 
 
-def test_broken_files_are_left_out_and_told(tmp_path: Path) -> None:
+def test_broken_files_are_left_out_and_reported(tmp_path: Path) -> None:
     store(tmp_path, b"<p>M\xfcnchen", "a.html")
     store(tmp_path, "<meta charset=rot13><p>x", "b.html")
     store(tmp_path, "ok\n\nM\u00fcnchen".encode("latin-1"), "c.md")
@@ -159,7 +159,7 @@ def test_broken_files_are_left_out_and_told(tmp_path: Path) -> None:
     ]
 
 
-def test_broken_pdfs_are_left_out_and_told(
+def test_broken_pdfs_are_left_out_and_reported(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     sound = pdf_of(["heart"])
@@ -184,8 +184,8 @@ def test_broken_pdfs_are_left_out_and_told(
     assert capfd.readouterr().err == ""
 
 
-def test_a_missing_package_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = store(tmp_path, pdf_of(["heart"]), "a.pdf")
     monkeypatch.setitem(sys.modules, "pypdf", None)
     with pytest.raises(SynsetmineError, match=r"PDF files needs the extra: .*'synsetmine\[pdf\]'"):
-        list(read_corpus(path, skipped=Skipped()))
+        list(read_corpus(path, skipped=ErrorCounts()))

@@ -20,7 +20,7 @@ from fuzz.runner import TARGET_NAMES
 from fuzz.target import FIRST
 from fuzz.targets import TARGETS
 from synsetmine.corpus import read_corpus, read_pages
-from synsetmine.errors import Skipped
+from synsetmine.errors import ErrorCounts
 from synsetmine.export.solr import lint_file
 from synsetmine.io.files import Source
 from synsetmine.io.sets import Decision, Quote, Vocabulary, read_trace, read_vocabulary, write_trace
@@ -99,7 +99,7 @@ def test_plain_lines(tmp_path: Path, texts: list[str]) -> None:
     path = store(tmp_path, "".join(f"{text}\n" for text in ("first", *texts)), "a.txt")
     kept = [text for text in texts if text and not text.isspace()]
     expected = ["first", *(unicodedata.normalize("NFC", text) for text in kept)]
-    skipped = Skipped()
+    skipped = ErrorCounts()
     found = [document.text for document in read_corpus(path, format="lines", skipped=skipped)]
     assert found == expected
     assert len(skipped) == len(texts) - len(kept)

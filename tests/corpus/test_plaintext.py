@@ -28,7 +28,7 @@ def test_a_text_without_blank_lines_is_cut(tmp_path: Path, monkeypatch: pytest.M
     assert texts == ["one two\nthree\nfour", "five", "x" * 30, "six"]
 
 
-def test_broken_lines_of_a_text_are_told(tmp_path: Path) -> None:
+def test_broken_lines_of_a_text_are_reported(tmp_path: Path) -> None:
     content = b"good\n\nM\xfcnchen\nrest\n\nnul \0 byte\n\n  \nlast"
     path = store(tmp_path, content, "x.txt")
     texts, errors = read_broken(path)

@@ -9,7 +9,7 @@ import pytest
 from synsetmine.corpus import (
     read_corpus,
 )
-from synsetmine.errors import Skipped
+from synsetmine.errors import ErrorCounts
 from synsetmine.types import Document, Mention
 from tests.support.corpusfiles import read_broken, store
 
@@ -65,7 +65,7 @@ def test_a_broken_mention_leaves_the_article(tmp_path: Path, line: str, problem:
     assert texts == ["word\ntext"]
     assert len(errors) == 1
     assert errors[0].startswith(f":3: {problem}")
-    (document,) = read_corpus(path, skipped=Skipped())
+    (document,) = read_corpus(path, skipped=ErrorCounts())
     assert document.mentions == (Mention(5, 9, "D2"),)
 
 
@@ -97,7 +97,7 @@ def test_an_article_of_another_form_is_refused(tmp_path: Path, content: str, pro
 def test_the_ncbi_disease_corpus() -> None:
     if not NCBI.is_dir():
         pytest.skip("the NCBI disease corpus is not at hand")
-    skipped = Skipped()
+    skipped = ErrorCounts()
     documents = list(read_corpus(NCBI, skipped=skipped))
     mentions = [(d, m) for d in documents for m in d.mentions]
     assert (len(documents), len(mentions)) == (793, 6891)

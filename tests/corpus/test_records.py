@@ -19,7 +19,7 @@ from synsetmine.corpus import (
     read_batches,
     read_corpus,
 )
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, ErrorCounts
 from tests.support.corpusfiles import read, read_broken, store
 
 quick = settings(max_examples=60, deadline=None)
@@ -73,7 +73,9 @@ def test_jsonl_fields_and_ids(tmp_path: Path) -> None:
         (b'{"text": "a", "id": "\\ud800"}', "not valid Unicode: '\\ud800'"),
     ],
 )
-def test_a_broken_record_is_told_and_passed_over(tmp_path: Path, line: bytes, problem: str) -> None:
+def test_a_broken_record_is_reported_and_passed_over(
+    tmp_path: Path, line: bytes, problem: str
+) -> None:
     path = store(tmp_path, b'{"text": "a"}\n' + line + b'\n{"text": "z"}\n', "x.jsonl")
     texts, errors = read_broken(path)
     assert texts == ["a", "z"]
@@ -85,7 +87,7 @@ def test_a_broken_record_is_told_and_passed_over(tmp_path: Path, line: bytes, pr
 def test_a_million_broken_records_cost_no_memory(tmp_path: Path) -> None:
     line = json.dumps({"text": ["x" * 10_000]})
     path = store(tmp_path, f"{line}\n" * 2000, "x.jsonl")
-    skipped = Skipped()
+    skipped = ErrorCounts()
     assert list(read_corpus(path, skipped=skipped)) == []
     assert skipped.counts == {"the text is not a string": 2000}
     assert all(sys.getsizeof(e.value) < 1000 for e in skipped.examples["the text is not a string"])
@@ -130,7 +132,7 @@ def test_a_long_csv_field_is_read_and_the_limit_of_others_stays(tmp_path: Path) 
         csv.field_size_limit(before)
 
 
-def test_broken_rows_are_told_with_their_first_line(tmp_path: Path) -> None:
+def test_broken_rows_are_reported_with_their_first_line(tmp_path: Path) -> None:
     rows = [
         b"id,text",
         b'1,"two',
@@ -192,7 +194,7 @@ def test_parquet_reads_only_what_it_needs_and_tells_rows(tmp_path: Path) -> None
         ":3: the record has no text field: 'text'",
         ":4: the document is empty",
     ]
-    skipped = Skipped()
+    skipped = ErrorCounts()
     both = list(read_corpus(path, text_field="title,text", skipped=skipped))
     assert [d.text for d in both] == ["a\ngood", "c", "d", "e\nend"]
     assert [d.id for d in both] == ["1", "3", "4", "x.parquet:5"]

@@ -97,7 +97,7 @@ def test_a_killed_executor_is_survived(
 
 
 @pytest.mark.slow
-def test_a_master_without_workers_is_told(
+def test_a_master_without_workers_is_reported(
     spark: SparkEngine, two_workers: Cluster, tmp_path: Path
 ) -> None:
     """The last test here: it kills the workers, and Spark would wait for others for ever."""

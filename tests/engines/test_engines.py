@@ -128,7 +128,7 @@ def test_a_file_that_is_not_there_or_no_parquet(tmp_path: Path) -> None:
         list(LocalEngine(1).map_batches(batchfunctions.squares, tmp_path / "x.parquet"))
 
 
-def test_a_full_disk_is_told_and_nothing_is_left(small_disk: Path, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_nothing_is_left(small_disk: Path, tmp_path: Path) -> None:
     marked = (
         Document(f"d{n}", f"name {n * n}", (Mention(0, len(f"name {n * n}"), f"e{n}"),))
         for n in range(30_000)

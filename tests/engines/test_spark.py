@@ -180,7 +180,7 @@ def test_a_file_that_a_worker_does_not_see(source: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_error_that_cannot_travel_is_told(source: Path) -> None:
+def test_an_error_that_cannot_travel_is_reported(source: Path) -> None:
     def fail() -> bytes:
         raise batchfunctions.UnlikelyError("so ", "bad")
 
@@ -224,7 +224,9 @@ def test_what_java_says_in_one_line(said: str, message: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_missing_extra_or_java_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_extra_or_java_is_reported(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     pytest.importorskip("pyspark")
     with monkeypatch.context() as patch:
         patch.delenv("JAVA_HOME", raising=False)
@@ -280,7 +282,7 @@ def test_the_command_says_nothing_of_spark(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_full_disk_is_told(
+def test_a_full_disk_is_reported(
     small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     skip_without_spark()

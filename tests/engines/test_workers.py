@@ -102,7 +102,7 @@ if __name__ == "__main__":
 """
 
 
-def test_a_script_without_a_guard_is_told_so(tmp_path: Path) -> None:
+def test_a_script_without_a_guard_is_reported_so(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "from synsetmine.engines.workers import WorkerPool\n"
@@ -119,7 +119,7 @@ def test_a_script_without_a_guard_is_told_so(tmp_path: Path) -> None:
     assert done.stdout == "[1, 2, 3]\n"
 
 
-def test_a_script_without_a_guard_that_catches_errors_is_told_so_too(tmp_path: Path) -> None:
+def test_a_script_without_a_guard_that_catches_errors_is_reported_so_too(tmp_path: Path) -> None:
     """Its copies in the workers end as if all were well."""
     script = tmp_path / "script.py"
     script.write_text(

@@ -55,7 +55,7 @@ def lab(rgb: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[
 
 @pytest.mark.parametrize("sight", SIGHT)
 @pytest.mark.parametrize("palette", [LIGHT, DARK])
-def test_all_pairs_of_colours_can_be_told_apart(palette: Sequence[str], sight: str) -> None:
+def test_all_pairs_of_colours_can_be_kept_apart(palette: Sequence[str], sight: str) -> None:
     seen = [lab(SIGHT[sight] @ linear(colour)) for colour in palette[4:]]
     assert len(seen) == 8
     assert min(float(np.linalg.norm(a - b)) for a, b in combinations(seen, 2)) > 10

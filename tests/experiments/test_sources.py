@@ -30,7 +30,7 @@ from experiments.sources.page import DIFFERENCES, differences, transfer
 from experiments.sources.source import SET_NAMES, Source, halves, pairs_only, read_sources
 from synsetmine.errors import DataError
 from synsetmine.models.general import load_general
-from synsetmine.rivals.base import Task
+from synsetmine.rivals.base import ClusteringTask
 from synsetmine.rivals.linkage import Link
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews
@@ -121,7 +121,7 @@ def test_csls_linkage_equals_a_naive_computation(link: Link) -> None:
     tree = linkage(naive, method=link)
     shuffled = random.Random(1).sample(terms, 25)
     method = CslsLinkage(view="vectors", link=link)
-    task = Task(terms=tuple(shuffled), views=TermViews((TermVectors(terms, rows),)))
+    task = ClusteringTask(terms=tuple(shuffled), views=TermViews((TermVectors(terms, rows),)))
     distances = (0.5, 0.7, 0.9, 1.1)
     grouped = method.cluster(task, [{"distance": distance} for distance in distances])
     for distance, labels in zip(distances, grouped, strict=True):

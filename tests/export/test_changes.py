@@ -15,7 +15,7 @@ import fastobo
 import pytest
 from hypothesis import given, settings
 
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, ErrorCounts
 from synsetmine.export import FORMATS, About
 from synsetmine.export.entries import new_names, synonym_scope
 from synsetmine.kb.base import clean_name
@@ -87,8 +87,8 @@ def read_quickstatements(text: str) -> Iterator[tuple[str, str, str, str]]:
 
 def written(
     name: str, sets: list[MinedSet], folder: Path, about: About = MESH
-) -> tuple[Path, Skipped]:
-    skipped = Skipped()
+) -> tuple[Path, ErrorCounts]:
+    skipped = ErrorCounts()
     path = folder / f"x{FORMATS[name].ending}"
     FORMATS[name].write(path, FORMATS[name].writable(sets, skipped), about)
     return path, skipped
@@ -236,7 +236,7 @@ def test_every_name_comes_back(
     ]
     for name in ("robot", "kgcl", "quickstatements"):
         path, skipped = written(name, numbered, folder)
-        kept = FORMATS[name].writable(numbered, Skipped())
+        kept = FORMATS[name].writable(numbered, ErrorCounts())
         expected = {
             (entry.entity, synonym_scope(one), clean_name(one.text))
             for entry in kept

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from synsetmine.cli import app
-from synsetmine.errors import DataError, Skipped, SynsetmineError
+from synsetmine.errors import DataError, ErrorCounts, SynsetmineError
 from synsetmine.export import FORMATS, choose_entries, read_rules
 from synsetmine.io.sets import Decision, write_sets, write_trace
 from synsetmine.runs import MinedSet, MinedTerm
@@ -37,7 +37,7 @@ SET = MinedSet(
 
 
 def names(*kinds: NameKind, found: MinedSet = SET) -> tuple[list[str], dict[str, int]]:
-    skipped = Skipped()
+    skipped = ErrorCounts()
     (entry,) = choose_entries([found], min_size=1, kinds=kinds, skipped=skipped)
     return [one.text for one in entry.terms], dict(skipped.counts)
 
@@ -128,7 +128,7 @@ def test_the_name_in_the_knowledge_base_is_preferred_in_any_case() -> None:
 
 def test_what_was_judged_incorrect_or_is_below_the_threshold_is_no_example() -> None:
     found = MinedSet("s", (MinedTerm("tumor", 9, "joined", False, 0.1), *SET.terms))
-    skipped = Skipped()
+    skipped = ErrorCounts()
     kinds: list[NameKind] = ["spelling"]
     (entry,) = choose_entries([found], threshold=0.5, kinds=kinds, skipped=skipped)
     assert [one.text for one in entry.terms] == ["heart failure", "heart-failure"]

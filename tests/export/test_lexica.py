@@ -13,7 +13,7 @@ import ssslm
 from hypothesis import given, settings
 from ssslm.model import HEADER
 
-from synsetmine.errors import DataError, Skipped, SynsetmineError
+from synsetmine.errors import DataError, ErrorCounts, SynsetmineError
 from synsetmine.export import FORMATS, About
 from synsetmine.export.entries import names_of
 from synsetmine.export.tables import (
@@ -104,7 +104,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 def test_only_exact_names_can_be_grounded(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv.gz"
-    skipped = Skipped()
+    skipped = ErrorCounts()
     sets = FORMATS["gilda"].writable([infarction("DOID:5844"), infarction(None)], skipped)
     assert set(skipped.counts) == {"a name that is broad, narrow or related"}
     assert write_gilda(path, sets, About()) == [path]
@@ -143,7 +143,7 @@ def test_normal_forms_are_gildas(text: str, normal: str) -> None:
     assert norm_text(text) == normal
 
 
-def test_what_gilda_cannot_hold_is_told(tmp_path: Path) -> None:
+def test_what_gilda_cannot_hold_is_reported(tmp_path: Path) -> None:
     assert gilda_problem("two\nlines") == "a term with a line break"
     assert gilda_problem("--") == "a term whose normal form in Gilda is empty"
     assert gilda_problem("x") == ""
@@ -164,7 +164,7 @@ def test_exact_names_come_back(
     tmp_path_factory: pytest.TempPathFactory, sets: list[MinedSet]
 ) -> None:
     path = tmp_path_factory.mktemp("gilda") / "x.tsv.gz"
-    sets = FORMATS["gilda"].writable([nasty(), *sets], Skipped())
+    sets = FORMATS["gilda"].writable([nasty(), *sets], ErrorCounts())
     write_gilda(path, sets, About())
     wanted = [name.text for entry in sets for name in names_of(entry) if name.scope == "exact"]
     rows = rows_of(path)
@@ -181,7 +181,7 @@ def test_gilda_grounds_the_names(tmp_path: Path) -> None:
         from gilda.process import normalize
 
         greek = MinedSet("s2", (term("α-helix"), term("naïve–thing", 0.5)))
-        sets = FORMATS["gilda"].writable([infarction("DOID:5844"), greek, nasty()], Skipped())
+        sets = FORMATS["gilda"].writable([infarction("DOID:5844"), greek, nasty()], ErrorCounts())
         write_gilda(tmp_path / "x.tsv.gz", sets, About())
         for found in load_entries_from_terms_file(tmp_path / "x.tsv.gz"):
             assert found.norm_text == normalize(found.text)

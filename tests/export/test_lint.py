@@ -89,7 +89,7 @@ def test_a_chain_is_found_where_it_starts(tmp_path: Path) -> None:
     assert chain.message == "'cd' has a rule on line 2, which is not applied after this one"
 
 
-def test_terms_of_several_words_are_told_of_once(tmp_path: Path) -> None:
+def test_terms_of_several_words_are_reported_of_once(tmp_path: Path) -> None:
     (tmp_path / "s.txt").write_text("tv, telly\nhot dog, wiener\nice cream => hot dog\n")
     notes = [note for note in lint_file(tmp_path / "s.txt").findings if note.severity == "note"]
     assert [(note.line, note.message.split(",")[0]) for note in notes] == [
@@ -97,7 +97,7 @@ def test_terms_of_several_words_are_told_of_once(tmp_path: Path) -> None:
     ]
 
 
-def test_rules_beyond_the_limit_are_told_of_once(tmp_path: Path) -> None:
+def test_rules_beyond_the_limit_are_reported_of_once(tmp_path: Path) -> None:
     text = "# three\n" + "".join(f"a{i}, b{i}\n" for i in range(3))
     assert lint(tmp_path, text, limit=2) == [(4, "warning", "limit")]
     assert lint(tmp_path, text, limit=3) == []

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from pronto.ontology import Ontology
 
-from synsetmine.errors import Skipped
+from synsetmine.errors import ErrorCounts
 from synsetmine.export import FORMATS, About
 from synsetmine.export.entries import evidence_line, names_of, synonym_scope
 from synsetmine.export.ontologies import write_obo
@@ -62,7 +62,7 @@ def test_ids_come_back(tmp_path: Path, entity: str, told: str) -> None:
 
 
 def test_nasty_terms_come_back(tmp_path: Path) -> None:
-    (entry,) = FORMATS["obo"].writable([nasty()], Skipped())
+    (entry,) = FORMATS["obo"].writable([nasty()], ErrorCounts())
     assert len(entry.terms[1:]) == len(nasty().terms[1:]) - 1  # without the backslash
     write_obo(tmp_path / "x.obo", [entry], About(title='{"} ! \\ title'))
     (frame,) = fastobo.load(str(tmp_path / "x.obo"))
@@ -83,7 +83,7 @@ def test_fastobo_reads_what_is_there(
     tmp_path_factory: pytest.TempPathFactory, sets: list[MinedSet]
 ) -> None:
     path = tmp_path_factory.mktemp("obo") / "x.obo"
-    sets = FORMATS["obo"].writable(sets, Skipped())
+    sets = FORMATS["obo"].writable(sets, ErrorCounts())
     write_obo(path, sets, About())
     for frame, entry in zip(fastobo.loads(path.read_text("utf-8")), sets, strict=True):
         name, *synonyms = frame
@@ -100,7 +100,7 @@ def test_evidence_is_the_comment_of_a_synonym(
     tmp_path_factory: pytest.TempPathFactory, sets: list[MinedSet]
 ) -> None:
     path = tmp_path_factory.mktemp("obo") / "x.obo"
-    sets = FORMATS["obo"].writable(sets, Skipped())
+    sets = FORMATS["obo"].writable(sets, ErrorCounts())
     write_obo(path, sets, About())
     fastobo.loads(text := path.read_text("utf-8"))
     lines = [line for line in text.split("\n") if line.startswith("synonym:")]
@@ -143,7 +143,7 @@ def test_added_abbreviations_have_the_type_that_the_file_declares(
     kb = tmp_path / "kb.obo"
     kb.write_text(f"format-version: 1.4\n{head}\n[Term]\nid: X:1\nname: a\n")
     names = [NewName("X:1", "MI", kind="abbreviation"), NewName("X:1", "heart attack")]
-    apply_names(kb, tmp_path / "new.obo", names, refused=Skipped())
+    apply_names(kb, tmp_path / "new.obo", names, refused=ErrorCounts())
     (frame,) = fastobo.load(str(tmp_path / "new.obo"))
     types = [c.synonym.type for c in list(frame)[1:]]
     assert [str(kind or "") for kind in types] == [declared, ""]

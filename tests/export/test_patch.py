@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from synsetmine.cli import app
 from synsetmine.corpus.documents import write_documents
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, ErrorCounts
 from synsetmine.export import FORMATS, About, ontologies, tables
 from synsetmine.export.entries import names_of, new_names
 from synsetmine.export.tables import (
@@ -55,7 +55,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 def read(path: Path, *, reviewed: bool = False) -> tuple[list[NewName], dict[str, int]]:
-    refused = Skipped()
+    refused = ErrorCounts()
     return list(read_patch(path, refused=refused, reviewed=reviewed)), dict(refused.counts)
 
 
@@ -194,7 +194,7 @@ def test_a_curators_own_table_will_do(tmp_path: Path) -> None:
     assert read(tmp_path / "x.tsv")[0] == [NewName("D1", 'say "x"'), NewName("D2", "y")]
 
 
-def test_a_broken_table_is_told_with_its_place(tmp_path: Path) -> None:
+def test_a_broken_table_is_reported_with_its_place(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
     head = "entity\tnew_name\tscope\tverdict\n"
     for content, problem in (

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from synsetmine.errors import Skipped
+from synsetmine.errors import ErrorCounts
 from synsetmine.export import About
 from synsetmine.export.formats import FORMATS
 from synsetmine.export.solr import write_querqy
@@ -59,7 +59,7 @@ def test_weights_may_be_left_out(tmp_path: Path) -> None:
     ],
 )
 def test_what_querqy_cannot_express_is_left_out(text: str, problem: str) -> None:
-    skipped = Skipped()
+    skipped = ErrorCounts()
     (kept,) = FORMATS["querqy"].writable([entry("c", "a1", text, "b1")], skipped)
     assert surfaces(kept) == ("a1", "b1")
     (found,) = skipped.counts

@@ -157,7 +157,7 @@ def test_our_own_reader_takes_exact_names_by_default_and_others_when_asked(tmp_p
     assert broad.name(entity) == "myocardial infarction"
 
 
-def test_what_is_no_address_date_language_or_prefix_is_told() -> None:
+def test_what_is_no_address_date_language_or_prefix_is_reported() -> None:
     for wrong, problem in (
         ({"base": "no address"}, "expected an address such as `https://…`: 'no address'"),
         ({"base": ""}, "expected an address such as `https://…`: ''"),

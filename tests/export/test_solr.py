@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from synsetmine.errors import DataError, Skipped, SynsetmineError
+from synsetmine.errors import DataError, ErrorCounts, SynsetmineError
 from synsetmine.export import About
 from synsetmine.export.formats import FORMATS
 from synsetmine.export.solr import (
@@ -78,7 +78,7 @@ def test_a_title_of_two_lines_stays_a_comment(tmp_path: Path) -> None:
 
 
 def test_what_no_rule_can_hold_is_left_out_and_counted() -> None:
-    skipped = Skipped()
+    skipped = ErrorCounts()
     sets = [
         entry("c1", "two\nlines", "b1", "a\rb", "c1"),
         entry("c2", " blank", "end\t", "d1", "e1"),

@@ -16,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from synsetmine.corpus.citations import source_id
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, ErrorCounts
 from synsetmine.export import FORMATS, About
 from synsetmine.export.entries import evidence_line, sources_of
 from synsetmine.export.tables import read_patch, with_sentences
@@ -166,6 +166,6 @@ def test_a_patch_takes_its_sources_into_the_ontology(tmp_path: Path) -> None:
     entries = [replace(sets(attack(sentences=(CITED,)))[0], entity="D:1")]
     for about, sources in ((PUBMED, "PMID:31415926, "), (About(), "")):
         FORMATS["patch"].write(patch, entries, about)
-        apply_names(kb, out, read_patch(patch, refused=Skipped()), refused=Skipped())
+        apply_names(kb, out, read_patch(patch, refused=ErrorCounts()), refused=ErrorCounts())
         added = f'synonym: "heart attack" EXACT [{sources}orcid:{ORCID}]\n'
         assert out.read_text("utf-8") == kb.read_text("utf-8") + added

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from spacy.language import Language
 from spacy.pipeline import EntityRuler
 
-from synsetmine.errors import Skipped
+from synsetmine.errors import ErrorCounts
 from synsetmine.export import FORMATS, About
 from synsetmine.export.entries import names_of
 from synsetmine.export.tables import spellings, text_problem, write_spacy
@@ -45,7 +45,7 @@ SETS = [
 
 def test_names_are_found_in_texts(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
-    exact = FORMATS["spacy"].writable(SETS, Skipped())
+    exact = FORMATS["spacy"].writable(SETS, ErrorCounts())
     assert write_spacy(path, exact, About()) == [path]
     nlp = ruler(path)
     text = "Heart attack? No, a HEART ATTACK (the Heart Attack); who said MI, not mi, to the WHO."
@@ -90,7 +90,7 @@ def test_spellings() -> None:
 
 
 def test_terms_that_would_be_found_everywhere_are_refused() -> None:
-    skipped = Skipped()
+    skipped = ErrorCounts()
     (left,) = FORMATS["spacy"].writable([nasty()], skipped)
     assert skipped.counts == {"a term without a letter or digit": 4}
     assert {error.value for error in skipped.examples["a term without a letter or digit"]} <= {
@@ -106,7 +106,7 @@ def test_each_name_is_found_where_a_text_is_nothing_else(
     tmp_path_factory: pytest.TempPathFactory, tokenizer: Language, sets: list[MinedSet]
 ) -> None:
     path = tmp_path_factory.mktemp("spacy") / "x.jsonl"
-    sets = FORMATS["spacy"].writable([nasty(), *sets], Skipped())
+    sets = FORMATS["spacy"].writable([nasty(), *sets], ErrorCounts())
     write_spacy(path, sets, About())
     nlp = ruler(path)
     ids = {

@@ -204,7 +204,7 @@ def test_a_parquet_file_says_what_it_is(tmp_path: Path) -> None:
     assert metadata[b"synsetmine.tool"] == b"synsetmine 9"
 
 
-def test_a_probability_that_is_no_number_is_not_told(tmp_path: Path) -> None:
+def test_a_probability_that_is_no_number_is_not_reported(tmp_path: Path) -> None:
     odd = MinedSet("s1", (term("a"), term("b", float("nan"))))
     write_jsonl(tmp_path / "x.jsonl", [odd], About())
     assert json.loads((tmp_path / "x.jsonl").read_text())["details"][1]["probability"] is None

@@ -76,7 +76,7 @@ def test_a_listing_names_no_files_of_its_own(
     assert server.requests_to("/raw/evil") == []
 
 
-def test_a_password_is_neither_sent_nor_told(server: PaperServer, tmp_path: Path) -> None:
+def test_a_password_is_neither_sent_nor_reported(server: PaperServer, tmp_path: Path) -> None:
     with_password = server.home.replace("http://", "http://me:secret@")
     with pytest.raises(DataError, match="addresses with a user or password") as caught:
         fetch(server, tmp_path, home=with_password)
@@ -100,7 +100,7 @@ def test_no_log_has_the_password_of_a_service(caplog: pytest.LogCaptureFixture) 
     assert "cret" not in caplog.text
 
 
-def test_a_wrong_address_of_a_service_is_told_without_its_password() -> None:
+def test_a_wrong_address_of_a_service_is_reported_without_its_password() -> None:
     for url in ("ftp://me:secret@example.org/", "https://me:secret@example.org/?x=secret"):
         with pytest.raises(DataError, match="must be the http") as caught:
             SpotlightLinker(url=url)

@@ -197,7 +197,7 @@ def test_a_listing_without_the_sets_is_refused(
         fetch(server, tmp_path)
 
 
-def test_an_unknown_name_is_told_the_known_ones(tmp_path: Path) -> None:
+def test_an_unknown_name_is_reported_with_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"'\.\./nyt'; expected one of nyt, wiki, pubmed"):
         fetch_dataset("../nyt", cache=tmp_path)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from synsetmine.errors import DataError, Skipped, SynsetmineError
+from synsetmine.errors import DataError, ErrorCounts, SynsetmineError
 from synsetmine.io.files import (
     LONGEST,
     atomic_write,
@@ -78,7 +78,7 @@ def test_only_a_newline_ends_a_line(tmp_path: Path, name: str) -> None:
     ]
 
 
-def test_bytes_that_are_not_utf8_are_told_with_their_line(tmp_path: Path) -> None:
+def test_bytes_that_are_not_utf8_are_reported_with_their_line(tmp_path: Path) -> None:
     path = tmp_path / "latin.txt"
     path.write_bytes(b"good\nM\xfcnchen\ngood")
     with pytest.raises(DataError) as caught:
@@ -205,7 +205,7 @@ def test_a_name_that_promises_a_packing_gets_it(tmp_path: Path, ending: str) -> 
 
 
 @pytest.mark.parametrize("ending", ["", *PACK])
-def test_what_is_read_from_the_disk_is_told(tmp_path: Path, ending: str) -> None:
+def test_what_is_read_from_the_disk_is_reported(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"x.txt{ending}"
     write_text(path, LINES.decode())
     for read in (lambda stream: stream.read(), list):
@@ -232,7 +232,7 @@ def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     path.write_bytes(b"123456789\n1234567890\n" + b"x" * 200_000 + b"\nlast\n" + b"y" * 30)
     with pytest.raises(DataError, match=rf"{path}:2: a line is longer than 64 MiB: b'1234567890"):
         lines_of(path)
-    skipped = Skipped()
+    skipped = ErrorCounts()
     assert list(numbered_lines(path, skipped=skipped)) == [(1, "123456789"), (4, "last")]
     assert [error.line for error in skipped.examples["a line is longer than 64 MiB"]] == [2, 3, 5]
 

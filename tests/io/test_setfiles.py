@@ -286,7 +286,7 @@ def test_json_of_another_form_is_refused(tmp_path: Path, line: str) -> None:
         ("c2 {'x', 'y', 'x'}", "this term is in the set twice: 'x'"),
     ],
 )
-def test_what_stands_twice_is_told_with_its_first_line(
+def test_what_stands_twice_is_reported_with_its_first_line(
     tmp_path: Path, line: str, problem: str
 ) -> None:
     text = f"c0 {{'a', 'b'}}\n\nc1 {{'d||m.01'}}\n{line}\nc4 {{'x', 'y'}}\n"

@@ -11,9 +11,9 @@ import pytest
 from openpyxl.reader.excel import ExcelReader
 
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.io import sheets
+from synsetmine.io import tables
 from synsetmine.io.files import Source
-from synsetmine.io.sheets import sheet_rows
+from synsetmine.io.tables import sheet_rows
 from tests.support.officefiles import MAIN, write_shared, write_sheet
 
 
@@ -46,7 +46,7 @@ def test_a_formula_has_its_last_value(tmp_path: Path) -> None:
     assert rows(path) == [(1, ["name"]), (3, ["heart"])]  # nothing has computed it
 
 
-def test_broken_files_are_told(tmp_path: Path) -> None:
+def test_broken_files_are_reported(tmp_path: Path) -> None:
     path = write_sheet(tmp_path / "x.xlsx", [["name"], ["heart"]])
     content = path.read_bytes()
     for broken in (b"", b"PK\x03\x04", content[: len(content) // 2]):
@@ -60,7 +60,7 @@ def test_broken_files_are_told(tmp_path: Path) -> None:
         rows(tmp_path / "gone.xlsx")
 
 
-def test_a_missing_package_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_sheet(tmp_path / "x.xlsx", [["name"]])
     monkeypatch.setitem(sys.modules, "openpyxl.reader.excel", None)
     with pytest.raises(
@@ -142,8 +142,8 @@ def test_the_limit_of_cells_admits_what_is_below(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write_sheet(tmp_path / "x.xlsx", [["a"], ["b"], ["c"]])
-    monkeypatch.setattr(sheets, "MOST_CELLS", 6)
+    monkeypatch.setattr(tables, "MOST_CELLS", 6)
     assert len(rows(path)) == 3
-    monkeypatch.setattr(sheets, "MOST_CELLS", 5)
+    monkeypatch.setattr(tables, "MOST_CELLS", 5)
     with pytest.raises(DataError, match=r"x\.xlsx:3: the sheet has more than 5 cells"):
         rows(path)

@@ -51,7 +51,7 @@ def test_a_packed_vocabulary_is_read(tmp_path: Path) -> None:
         ("||m.01", "a term needs a surface: '||m.01'"),
     ],
 )
-def test_a_broken_line_of_a_vocabulary_is_told_and_can_be_skipped(
+def test_a_broken_line_of_a_vocabulary_is_reported_and_can_be_skipped(
     tmp_path: Path, line: str, problem: str
 ) -> None:
     path = stored(tmp_path, f"a\t5\n{line}\nx\t8\n")

@@ -67,7 +67,7 @@ class Naive:
 def test_every_answer_is_that_of_a_naive_knowledge_base(
     listed: list[Entity], replaced: dict[str, str], other: str
 ) -> None:
-    kb = KnowledgeBase.of(listed, replaced=replaced)
+    kb = KnowledgeBase.of(listed, replacements=replaced)
     naive = Naive.of(listed, replaced)
     assert list(kb) == list(naive.known)
     assert len(kb) == len(naive.known)
@@ -133,7 +133,7 @@ def test_those_that_prefer_a_name_come_first() -> None:
     assert kb.entities_named("common-cold") == ("2", "1")
 
 
-def test_an_entity_that_is_not_known_is_told() -> None:
+def test_an_entity_that_is_not_known_is_reported() -> None:
     kb = KnowledgeBase.of([HEART])
     for look in (kb.name, kb.names):
         with pytest.raises(DataError, match="the knowledge base has no such entity: 'D1'"):

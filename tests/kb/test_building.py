@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, ErrorCounts
 from synsetmine.kb import Entity, KnowledgeBase, columns
 from synsetmine.kb.base import KnowledgeBuilder, clean_name
 from synsetmine.kb.columns import Strings
@@ -49,7 +49,7 @@ def test_entities_with_one_id_become_one() -> None:
 
 
 def test_what_has_no_name_is_left_out_and_counted() -> None:
-    skipped = Skipped()
+    skipped = ErrorCounts()
     listed = [Entity("a", "+", ("x", "!?")), Entity("b", "…", ("",)), Entity("c", "y")]
     kb = KnowledgeBase.of(listed, skipped=skipped)
     assert list(kb) == ["a", "c"]
@@ -73,29 +73,31 @@ def test_what_has_no_name_is_left_out_and_counted() -> None:
 def test_broken_ids_and_names_are_refused_or_counted(broken: Entity, problem: str) -> None:
     with pytest.raises(DataError, match=problem):
         KnowledgeBase.of([HEART, broken])
-    skipped = Skipped()
+    skipped = ErrorCounts()
     kb = KnowledgeBase.of([HEART, broken, HAFNIUM], skipped=skipped)
     assert list(kb) == [HEART.id, HAFNIUM.id]  # nothing of the broken one stays behind
     assert len(skipped) == 1
 
 
 def test_replaced_ids_are_followed_and_loops_broken() -> None:
-    skipped = Skipped()
+    skipped = ErrorCounts()
     replaced = {"old": "older", "older": "a", "l1": "l2", "l2": "l1", "in": "l1", "gone": "far"}
     replaced |= {"self": "self", "b": "a"}
-    kb = KnowledgeBase.of([Entity("a", "x"), Entity("b", "y")], replaced=replaced, skipped=skipped)
+    kb = KnowledgeBase.of(
+        [Entity("a", "x"), Entity("b", "y")], replacements=replaced, skipped=skipped
+    )
     assert dict(kb.retired_ids()) == {"old": "a", "older": "a"}
     assert [kb.current(i) for i in ("a", "b", "old", "l1", "in", "gone", "far", "self")] == [
         "a", "b", "a", None, None, None, None, None,
     ]  # fmt: skip
     assert skipped.counts == {LOOP: 3}
     with pytest.raises(DataError, match="an entity needs an id"):
-        KnowledgeBase.of([HEART], replaced={"": "D006333"})
+        KnowledgeBase.of([HEART], replacements={"": "D006333"})
 
 
 def test_a_long_chain_of_replaced_ids_is_followed_to_its_end() -> None:
     chain = {str(number): str(number + 1) for number in range(1000)}
-    kb = KnowledgeBase.of([Entity("1000", "x")], replaced=chain)
+    kb = KnowledgeBase.of([Entity("1000", "x")], replacements=chain)
     assert {kb.current(old) for old in chain} == {"1000"}
 
 
@@ -116,7 +118,7 @@ def test_names_in_any_order_and_with_ranks() -> None:
 
 
 def test_with_merging_the_names_of_a_replaced_id_go_to_what_replaced_it() -> None:
-    skipped = Skipped()
+    skipped = ErrorCounts()
     builder = KnowledgeBuilder(skipped=skipped)
     builder.add("New", ["Old"], rank=2)
     builder.replace("Old", "New")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, ErrorCounts
 from synsetmine.kb import read_kb
 from synsetmine.kb.dumps import plain_title
 from tests.support.kbfiles import content_of, store
@@ -60,7 +60,7 @@ def test_titles_and_redirects_of_a_wiki_are_read(tmp_path: Path) -> None:
         ("pages.xml.bz2", bz2.compress(WIKI.encode())),
         ("x.xml-p1p7.gz", gzip.compress(WIKI.encode())),
     ):
-        skipped = Skipped()
+        skipped = ErrorCounts()
         told: list[tuple[int, int]] = []
         kb = read_kb(
             store(tmp_path, content, name),

@@ -7,7 +7,7 @@ from pathlib import Path
 import fastobo
 import pytest
 
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, ErrorCounts
 from synsetmine.kb import read_kb
 from synsetmine.kb.base import long_id, short_id
 from tests.support.kbfiles import ALL, OBO, check_broken, content_of, store
@@ -66,18 +66,18 @@ def test_what_fastobo_writes_is_read(tmp_path: Path) -> None:
     ("clause", "line"),
     [("name", None), ("synonym: never quoted", 7), ('synonym: "open', 7), ("name: x {y", 7)],
 )
-def test_broken_obo_terms_are_told(tmp_path: Path, clause: str, line: int | None) -> None:
+def test_broken_obo_terms_are_reported(tmp_path: Path, clause: str, line: int | None) -> None:
     text = f"[Term]\nid: X:1\nname: a\n\n[Term]\nid: X:2\n{clause}\n\n[Term]\nid: X:3\nname: c\n"
     path = store(tmp_path, text, "x.obo")
     rest = {"X:1": ("a",), "X:3": ("c",)}
     if line is not None:
         check_broken(path, line, f"not OBO: {clause!r}", rest)
-    skipped = Skipped()
+    skipped = ErrorCounts()
     assert content_of(read_kb(path, skipped=skipped)) == rest
     assert len(skipped) == 1
 
 
-def test_a_term_without_an_id_is_told(tmp_path: Path) -> None:
+def test_a_term_without_an_id_is_reported(tmp_path: Path) -> None:
     path = store(tmp_path, "[Term]\nname: a\n\n[Term]\nid: X:3\nname: c\n", "x.obo")
     check_broken(path, 2, "not OBO: 'name: a'", {"X:3": ("c",)})
 
@@ -88,7 +88,7 @@ def test_many_obo_terms_with_a_broken_one_among_them(tmp_path: Path) -> None:
     path = store(tmp_path, "".join(terms), "x.obo")
     with pytest.raises(DataError, match=f"x.obo:{1700 * 5 + 3}: not OBO: 'synonym: oops'"):
         read_kb(path)
-    assert len(read_kb(path, skipped=Skipped())) == 2499
+    assert len(read_kb(path, skipped=ErrorCounts())) == 2499
 
 
 def test_short_ids_of_obo() -> None:

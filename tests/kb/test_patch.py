@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, ErrorCounts
 from synsetmine.kb import (
     Entity,
     KbFormat,
@@ -35,7 +35,7 @@ def applied(
     kb: Path, *names: NewName, form: KbFormat | None = None
 ) -> tuple[bytes, dict[str, int]]:
     """The new file and what was refused."""
-    refused = Skipped()
+    refused = ErrorCounts()
     out = kb.with_name(f"new-{kb.name}")
     apply_names(kb, out, names, refused=refused, format=form)
     return out.read_bytes(), dict(refused.counts)
@@ -86,7 +86,7 @@ def test_what_cannot_be_added_is_counted(tmp_path: Path) -> None:
         '{"id": "D1", "name": "MI", "synonyms": ["Heart-Attack"]}\n{"id": "D2", "name": "usa"}\n'
     )
     kb = store(tmp_path, lines, "x.jsonl")
-    refused = Skipped()
+    refused = ErrorCounts()
     names = [
         MI,
         NewName("D1", "infarct", "broad"),
@@ -125,7 +125,7 @@ def test_a_packed_file_is_read_and_written(tmp_path: Path) -> None:
     kb = store(tmp_path, gzip.compress(line), "x.jsonl.gz")
     content, _ = applied(kb, MI)
     assert gzip.decompress(content) == line.replace(b"}", b', "synonyms": ["heart attack"]}')
-    apply_names(kb, kb, [MI], refused=Skipped())  # in its own place
+    apply_names(kb, kb, [MI], refused=ErrorCounts())  # in its own place
     assert gzip.decompress(kb.read_bytes()) == gzip.decompress(content)
 
 
@@ -167,13 +167,13 @@ def test_a_table_with_columns_of_other_names(tmp_path: Path) -> None:
     fields = KbFields.of(id_field="term", name_field="term", names_field=["also"], separator=";")
     kb = store(tmp_path, "term,also\nMI,a; b\ny,\n", "x.csv")
     names = [NewName("MI", "heart attack"), NewName("y", "s|t"), NewName("y", "u;v")]
-    refused = Skipped()
+    refused = ErrorCounts()
     apply_names(kb, tmp_path / "new.csv", names, refused=refused, fields=fields)
     assert (tmp_path / "new.csv").read_text() == "term,also\nMI,a; b;heart attack\ny,s|t\n"
     assert refused.counts == {"a name with ';', which separates the names here": 1}
     kb = store(tmp_path, '{"key": "D1", "label": "MI", "alt": ["a"]}\n', "x.jsonl")
     fields = KbFields.of(id_field="key", name_field="label", names_field=["alt"])
-    apply_names(kb, tmp_path / "new.jsonl", [MI], refused=Skipped(), fields=fields)
+    apply_names(kb, tmp_path / "new.jsonl", [MI], refused=ErrorCounts(), fields=fields)
     assert '"alt": ["a", "heart attack"]' in (tmp_path / "new.jsonl").read_text()
 
 
@@ -295,7 +295,7 @@ def test_the_new_names_are_there_and_nothing_else_is_new(
     folder = tmp_path_factory.mktemp("kb")
     kb, out = store(folder, write(entities), f"x.{ending}"), folder / f"y.{ending}"
     names = [NewName(before + entity, name) for entity, name in wanted]
-    refused = Skipped()
+    refused = ErrorCounts()
     done = apply_names(kb, out, names, refused=refused)
     old, new = read_kb(kb), read_kb(out)
     assert list(new) == list(old)
@@ -309,7 +309,7 @@ def test_the_new_names_are_there_and_nothing_else_is_new(
         if name.entity in new and _can_be_held(name.name, write):
             clean = clean_name(name.name)
             assert new.knows(name.entity, clean) or not normal_form(clean)
-    again = Skipped()
+    again = ErrorCounts()
     assert apply_names(out, folder / "z", names, refused=again, format=_form(ending)).names == 0
     assert (folder / "z").read_bytes() == out.read_bytes()
     assert apply_names(kb, folder / "w", [], refused=again, format=_form(ending)).names == 0
@@ -327,7 +327,7 @@ def _form(ending: str) -> KbFormat:
     return forms[ending]
 
 
-def test_other_forms_and_broken_files_are_told(tmp_path: Path) -> None:
+def test_other_forms_and_broken_files_are_reported(tmp_path: Path) -> None:
     KnowledgeBase.of([Entity("a", "b")]).save(tmp_path / "kb.arrow")
     with pytest.raises(DataError, match="of the formats jsonl, csv, tsv, obo; this is saved"):
         applied(tmp_path / "kb.arrow", MI)

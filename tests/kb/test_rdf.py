@@ -9,7 +9,7 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, ErrorCounts
 from synsetmine.kb import read_kb
 from synsetmine.kb.base import accepts
 from synsetmine.kb.rdf import _LimitedStream
@@ -181,13 +181,13 @@ def test_other_broken_rdf_is_an_error_even_if_broken_records_are_skipped(
 ) -> None:
     path = store(tmp_path, text, name)
     place = f"{path}:" if line is None else f"{path}:{line}:"
-    for skipped in (None, Skipped()):
+    for skipped in (None, ErrorCounts()):
         with pytest.raises(DataError) as caught:
             read_kb(path, skipped=skipped)
         assert str(caught.value).startswith(f"{place} ")
 
 
-def test_other_syntaxes_of_owl_are_told(tmp_path: Path) -> None:
+def test_other_syntaxes_of_owl_are_reported(tmp_path: Path) -> None:
     for text in (
         "Prefix(:=<http://x/>)\nOntology(<http://x/>\n)",
         "Prefix: : <http://x/>\nOntology: <http://x/>",

@@ -37,7 +37,7 @@ def test_a_saved_knowledge_base_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text"), [("x.bin", "something else"), ("x", ""), ("x.html", "<html></html>")]
 )
-def test_a_file_of_no_known_form_is_told(tmp_path: Path, name: str, text: str) -> None:
+def test_a_file_of_no_known_form_is_reported(tmp_path: Path, name: str, text: str) -> None:
     path = store(tmp_path, text, name)
     unknown = f"{path}: cannot tell the format of this file; name one of"
     with pytest.raises(DataError, match=unknown):
@@ -47,7 +47,7 @@ def test_a_file_of_no_known_form_is_told(tmp_path: Path, name: str, text: str) -
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "tsv", "obo", "rdf", "umls", "wikidata"])
-def test_empty_and_missing_files_are_told(tmp_path: Path, form: KbFormat) -> None:
+def test_empty_and_missing_files_are_reported(tmp_path: Path, form: KbFormat) -> None:
     with pytest.raises(DataError, match="x: no entities with a usable name in this file"):
         read_kb(store(tmp_path, "", "x"), format=form)
     with pytest.raises(DataError, match="gone: No such file or directory"):
@@ -60,7 +60,7 @@ def test_empty_and_missing_files_are_told(tmp_path: Path, form: KbFormat) -> Non
     ("package", "name", "text", "form"),
     [("fastobo", "x.obo", OBO, "OBO"), ("pyoxigraph", "x.ttl", SKOS, "RDF")],
 )
-def test_a_missing_package_is_told(
+def test_a_missing_package_is_reported(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     package: str,

@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_is_saved_is_loaded(
     folder: Path, listed: list[Entity], replaced: dict[str, str]
 ) -> None:
-    kb = KnowledgeBase.of(listed, replaced=replaced)
+    kb = KnowledgeBase.of(listed, replacements=replaced)
     kb.save(folder / "x.kb")
     for same in (KnowledgeBase.load(folder / "x.kb"), pickle.loads(pickle.dumps(kb))):
         assert [(e, same.names(e)) for e in same] == [(e, kb.names(e)) for e in kb]
@@ -54,7 +54,7 @@ def test_definitions_are_saved(tmp_path: Path) -> None:
 
 def test_the_same_knowledge_base_makes_the_same_file(tmp_path: Path) -> None:
     for name in ("1.kb", "2.kb"):
-        KnowledgeBase.of([HEART, HAFNIUM], replaced={"x": "C001"}).save(tmp_path / name)
+        KnowledgeBase.of([HEART, HAFNIUM], replacements={"x": "C001"}).save(tmp_path / name)
     assert (tmp_path / "1.kb").read_bytes() == (tmp_path / "2.kb").read_bytes()
 
 
@@ -68,7 +68,7 @@ def test_a_loaded_knowledge_base_can_be_used_up_loaded_and_saved_again(tmp_path:
     assert loaded.names("C001") == KnowledgeBase.load(path).names("C001") == kb.names("C001")
 
 
-def test_damaged_files_are_told(tmp_path: Path) -> None:
+def test_damaged_files_are_reported(tmp_path: Path) -> None:
     kb = KnowledgeBase.of([Entity(f"e{i}", f"name {i}", (f"n {i % 7}",)) for i in range(20)])
     path = tmp_path / "x.kb"
     kb.save(path)
@@ -93,7 +93,7 @@ def test_damaged_files_are_told(tmp_path: Path) -> None:
     assert all(message.startswith(f"{path}: ") for message in told)
 
 
-def test_changed_letters_are_told(tmp_path: Path) -> None:
+def test_changed_letters_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "x.kb"
     KnowledgeBase.of([HEART]).save(path)
     path.write_bytes(path.read_bytes().replace(b"Cardiac", b"Cordiac"))
@@ -101,7 +101,7 @@ def test_changed_letters_are_told(tmp_path: Path) -> None:
         KnowledgeBase.load(path)
 
 
-def test_other_files_are_told(tmp_path: Path) -> None:
+def test_other_files_are_reported(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=f"{tmp_path / 'gone.kb'}: "):
         KnowledgeBase.load(tmp_path / "gone.kb")
     with pytest.raises(DataError, match=f"{tmp_path}: "):

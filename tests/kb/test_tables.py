@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, ErrorCounts
 from synsetmine.kb import Entity, KnowledgeBase, read_kb
 from synsetmine.normalization import normal_form
 from tests.support.kbfiles import check_broken, content_of, store
@@ -103,7 +103,7 @@ def test_json_lines_and_tables_give_what_was_written(folder: Path, entities: lis
     ],
     ids=lambda text: text[:40],
 )
-def test_broken_json_lines_are_told(tmp_path: Path, line: str, problem: str) -> None:
+def test_broken_json_lines_are_reported(tmp_path: Path, line: str, problem: str) -> None:
     text = f'{{"id": "1", "name": "a"}}\n{line}\n{{"id": "3", "name": "c"}}\n'
     path = store(tmp_path, text, "x.jsonl")
     check_broken(path, 2, problem, {"1": ("a",), "3": ("c",)})
@@ -142,7 +142,7 @@ def test_a_table_with_a_row_for_each_name(tmp_path: Path) -> None:
 
 def test_a_table_with_a_row_for_each_entity(tmp_path: Path) -> None:
     text = 'name\tsynonyms\tid\n5" nail\ta|"b"| |c d\t1\n"quoted ""x"""\t\t2\n"\t\t3\nlast\t\t3\n'
-    skipped = Skipped()
+    skipped = ErrorCounts()
     kb = read_kb(store(tmp_path, text, "x.tsv"), skipped=skipped)
     assert content_of(kb) == {
         "1": ('5" nail', "a", '"b"', "c d"),
@@ -161,11 +161,11 @@ def test_semicolons_and_named_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.tsv"])
-def test_a_table_without_its_columns_is_told(tmp_path: Path, name: str) -> None:
+def test_a_table_without_its_columns_is_reported(tmp_path: Path, name: str) -> None:
     for header in ("D1,x", "id,label", "name"):
         text = header.replace(",", "\t") if name == "x.tsv" else header
         path = store(tmp_path, f"\n{text}\n1{text[2]}y\n", name)
-        for skipped in (None, Skipped()):
+        for skipped in (None, ErrorCounts()):
             with pytest.raises(DataError) as caught:
                 read_kb(path, skipped=skipped)
             found = header.replace(",", ", ")
@@ -188,7 +188,7 @@ def test_a_table_without_its_columns_is_told(tmp_path: Path, name: str) -> None:
     ],
     ids=lambda text: text[:30],
 )
-def test_broken_rows_are_told(tmp_path: Path, row: str, problem: str) -> None:
+def test_broken_rows_are_reported(tmp_path: Path, row: str, problem: str) -> None:
     text = f'id,name,preferred\n1,"a\nb",1\n{row}\n3,c,1\n'
     check_broken(store(tmp_path, text, "x.csv"), 4, problem, {"1": ("a b",), "3": ("c",)})
 
@@ -198,7 +198,7 @@ def test_a_byte_that_is_not_utf8_is_quoted(tmp_path: Path) -> None:
     check_broken(path, 2, r"not UTF-8: b'M\xfcnchen'", {"2": ("b",)})
 
 
-def test_a_quote_that_is_never_closed_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_quote_that_is_never_closed_is_reported_with_its_line(tmp_path: Path) -> None:
     path = store(tmp_path, 'id,name\n1,a\n2,"b\n3,c\n', "x.csv")
     check_broken(path, 3, "malformed row: 'unexpected end of data'", {"1": ("a",)})
 

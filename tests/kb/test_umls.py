@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, ErrorCounts
 from synsetmine.kb import read_kb
 from tests.support.kbfiles import ATOMS, atom, check_broken, content_of, store
 
@@ -21,7 +21,7 @@ def test_umls_is_read(tmp_path: Path) -> None:
         "C0000002|2000AC|SY|||C0030567|Y|\nC0000003|2000AC|RO|||C0030567|Y|\n"
         "C0000004|2000AC|DEL||||Y|\nC0000005|1993AA|SY|||C0000002|Y|\n"
     )
-    skipped = Skipped()
+    skipped = ErrorCounts()
     assert content_of(read_kb(store(tmp_path, ATOMS, "x.RRF"), skipped=skipped)) == expected
     assert skipped.counts == {
         "a name without a letter or digit": 1,
@@ -52,7 +52,7 @@ def test_names_of_the_umls_can_be_chosen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["C0000001|ENG|P|", atom("C1", "x|y"), atom("", "x"), "x"])
-def test_broken_lines_of_the_umls_are_told(tmp_path: Path, line: str) -> None:
+def test_broken_lines_of_the_umls_are_reported(tmp_path: Path, line: str) -> None:
     text = atom("C0000001", "a") + line.rstrip("\n") + "\n" + atom("C0000003", "c")
     problem = "expected the 18 columns of MRCONSO.RRF, each followed by '|'"
     rest = {"C0000001": ("a",), "C0000003": ("c",)}

@@ -52,7 +52,7 @@ def test_a_dump_of_wikidata_is_read(tmp_path: Path) -> None:
     ],
     ids=lambda text: text[:30],
 )
-def test_broken_lines_of_a_dump_are_told(tmp_path: Path, line: str, problem: str) -> None:
+def test_broken_lines_of_a_dump_are_reported(tmp_path: Path, line: str, problem: str) -> None:
     good = item("Q1", {"en": "universe"}, {})
     path = store(tmp_path, f"[\n{good},\n{line}\n{good.replace('Q1', 'Q3')}\n]", "x.json")
     check_broken(path, 3, problem, {"Q1": ("universe",), "Q3": ("universe",)}, "wikidata")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from synsetmine.corpus import read_corpus
 from synsetmine.corpus.documents import write_documents
-from synsetmine.errors import Skipped
+from synsetmine.errors import ErrorCounts
 from synsetmine.kb import Entity, KnowledgeBase
 from synsetmine.linking import PubtatorLinker
 from synsetmine.linking.linkers import IdField, id_notes, read_id_field
@@ -33,7 +33,7 @@ KB = KnowledgeBase.of(
         Entity("1,2-x", "a chemical"),
         Entity("c|SUB|A|1|T", "a variant of our own"),
     ],
-    replaced={"D000009": "D000001", "D000008": "D000009"},
+    replacements={"D000009": "D000001", "D000008": "D000009"},
 )
 
 
@@ -173,7 +173,7 @@ def fields_of(path: Path) -> dict[str, list[tuple[str, str]]]:
 @pytest.mark.skipif(not NCBI.is_dir(), reason="the NCBI disease corpus is not at hand")
 @pytest.mark.parametrize("name", ["NCBIdisease_Test.PubTator", "NCBIdisease_TrainDev.PubTator"])
 def test_the_annotations_of_a_real_pubtator_file(name: str) -> None:
-    documents = list(read_corpus(NCBI / name, skipped=Skipped()))
+    documents = list(read_corpus(NCBI / name, skipped=ErrorCounts()))
     linked = PubtatorLinker().link(documents)
     result = {
         d.id: Counter((d.text[m.start : m.end], m.entity) for m in mentions)
@@ -195,7 +195,7 @@ def test_the_notes_on_a_real_corpus_add_up(tmp_path: Path) -> None:
     with gzip.open(MESH, "rt", encoding="utf-8") as lines:
         kb = KnowledgeBase.of(Entity(r["id"], r["name"]) for r in map(json.loads, lines))
     path = tmp_path / "documents.parquet"
-    write_documents(path, read_corpus(NCBI, skipped=Skipped()))
+    write_documents(path, read_corpus(NCBI, skipped=ErrorCounts()))
     counts: Counter[str] = Counter()
     for file in NCBI.iterdir():
         for _, field in (pair for pairs in fields_of(file).values() for pair in pairs):

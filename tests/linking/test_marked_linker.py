@@ -10,7 +10,7 @@ from html import unescape
 from pathlib import Path
 
 from synsetmine.corpus import read_corpus
-from synsetmine.errors import Skipped
+from synsetmine.errors import ErrorCounts
 from synsetmine.kb import Entity, KnowledgeBase
 from synsetmine.linking import Linker, MarkedLinker
 from synsetmine.linking.supervision import UNKNOWN_ENTITY, supervise
@@ -35,7 +35,7 @@ MARKED = Document(
     ),
 )
 KB = KnowledgeBase.of(
-    [Entity("D1", "Influenza", ("flu", "grippe"))], replaced={"D1old": "D1", "D1older": "D1old"}
+    [Entity("D1", "Influenza", ("flu", "grippe"))], replacements={"D1old": "D1", "D1older": "D1old"}
 )
 
 
@@ -93,7 +93,7 @@ def test_the_links_of_a_wiki_with_its_redirects(tmp_path: Path) -> None:
     (document,) = read_corpus(path)
     kb = KnowledgeBase.of(
         [Entity("Myocardial infarction", "Myocardial infarction", ("heart attack",))],
-        replaced={"Heart attack": "Myocardial infarction"},
+        replacements={"Heart attack": "Myocardial infarction"},
     )
     (marked,) = MarkedLinker().link([document])
     assert surfaces(document, marked) == [
@@ -146,7 +146,7 @@ def test_the_links_of_a_real_wiki() -> None:
         else:
             text = page.partition('<text xml:space="preserve">')[2].partition("</text>")[0]
             wikitext[called] = unescape(text)
-    documents = list(read_corpus(path, format="mediawiki", skipped=Skipped()))
+    documents = list(read_corpus(path, format="mediawiki", skipped=ErrorCounts()))
     linked = MarkedLinker().link(documents)
     assert [document.id for document in documents] == list(wikitext)
 
@@ -162,7 +162,7 @@ def test_the_links_of_a_real_wiki() -> None:
     assert agreeing / expected > 0.7  # the rest stands in tables, notes and templates
 
     entities = {*wikitext, *redirects.values()} - set(redirects)
-    kb = KnowledgeBase.of([Entity(name, name) for name in entities], replaced=redirects)
+    kb = KnowledgeBase.of([Entity(name, name) for name in entities], replacements=redirects)
     before = Counter(mention.entity for mentions in linked for mention in mentions)
     after = Counter(m.entity for mentions in MarkedLinker(kb).link(documents) for m in mentions)
     assert set(redirects) & set(before)

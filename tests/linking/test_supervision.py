@@ -51,7 +51,7 @@ def test_the_example_of_the_paper() -> None:
     assert (found.kept.links, found.kept.mentions) == (2, 2)
 
 
-def test_every_fate_is_told() -> None:
+def test_every_fate_is_reported() -> None:
     kb = Names(a={"one", "first", "shared"}, b={"two", "second", "shared", "tie"}, c={"tie"})
     links = [
         Link("one", "a", 9),

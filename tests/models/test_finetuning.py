@@ -18,7 +18,7 @@ from synsetmine.io.sets import read_sets, write_sets
 from synsetmine.models import load_model, settings_of
 from synsetmine.models.finetune import tune_encoder
 from synsetmine.pipeline.settings import TuningSettings
-from synsetmine.rivals.comparison import Plan
+from synsetmine.rivals.comparison import ComparisonPlan
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermViews, encode_terms, learned_surfaces
 from synsetmine.views.encoder import quiet
@@ -158,12 +158,12 @@ def test_one_that_has_learned_the_test_sets_is_no_judge(tiny: Path, tmp_path: Pa
     views = TermViews((), encoded, surfaces(learned))
     seen = set(learned.terms)
     new = SynonymSets.of([members for members in SETS if not seen & set(members)])
-    Plan(training=learned, test=new, views=views)
+    ComparisonPlan(training=learned, test=new, views=views)
     with pytest.raises(DataError, match="tuned on 96 of 96 test terms"):
-        Plan(training=new, test=learned, views=views)
+        ComparisonPlan(training=new, test=learned, views=views)
 
 
-def test_bad_wishes_are_told(tiny: Path, tmp_path: Path) -> None:
+def test_bad_wishes_are_reported(tiny: Path, tmp_path: Path) -> None:
     few = SETS.pick(range(5))
     with pytest.raises(
         DataError, match="too few sets to tune on 4 and withhold 1, at least 10 each"

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from synsetmine.cli.inputs import ModelInputs, open_source
 from synsetmine.io.sets import Decision, read_sets, read_trace
 from synsetmine.review.web.answers import Answers, ModelAnswers
-from synsetmine.review.web.api import Service, serving_app
+from synsetmine.review.web.api import ServerState, serving_app
 from synsetmine.review.web.server import AccessPolicy
 from synsetmine.runs.folder import Artefacts
 from synsetmine.types import SynonymSets
@@ -58,7 +58,7 @@ def test_the_http_api_is_the_trace(run: Path, mined: SynonymSets, joined: list[D
     source = open_source(run, ModelInputs(), skip_bad=False)
     model = ModelAnswers(source.prepare(device="cpu"), source.stored.threshold)
     with TestClient(
-        serving_app(Service(Answers(model=model)), AccessPolicy()), base_url="http://localhost"
+        serving_app(ServerState(Answers(model=model)), AccessPolicy()), base_url="http://localhost"
     ) as web:
         for decision in joined:
             members = [str(term) for term in mined.set_of(decision.term)]

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from synsetmine.corpus.name_lists import read_pairs
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, ErrorCounts
 from synsetmine.export import read_rules
 from synsetmine.io.sets import read_sets
 from synsetmine.io.tables import unescape_formula
@@ -77,7 +77,7 @@ def test_all_formats_say_the_same(tmp_path: Path, listed: list[str], alone: bool
 @given(listed=names())
 def test_rules_are_read_as_they_were_meant(tmp_path: Path, listed: list[str]) -> None:
     result = group(listed, model=WordModel())
-    skipped = Skipped()
+    skipped = ErrorCounts()
     result.write(tmp_path / "synonyms.txt", skipped=skipped)
     rules = [rule.inputs for rule in read_rules(tmp_path / "synonyms.txt")]
     expected = []
@@ -111,7 +111,7 @@ def test_rules_have_one_spelling_a_name(tmp_path: Path) -> None:
 
 
 def test_names_that_no_rule_can_hold_are_counted(tmp_path: Path) -> None:
-    skipped = Skipped()
+    skipped = ErrorCounts()
     result = group(["a\0 b", "b a\0", "c d", "d c"], model=WordModel())
     result.write(tmp_path / "synonyms.txt", skipped=skipped)
     assert skipped.counts["a term with a NUL, which Lucene uses between words"] == 2

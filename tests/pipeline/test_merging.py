@@ -176,7 +176,7 @@ def test_relations_may_have_ids(types: Any) -> None:
         apply_plan(PLAN, None, relations, columns=columns)
 
 
-def test_names_of_several_entities_are_told_apart_by_rows_or_ids() -> None:
+def test_names_of_several_entities_are_kept_apart_by_rows_or_ids() -> None:
     listed = ["Jordan", "Jordan", "Michael Jordan", "Lyon"]
     entities = pa.table({"id": ["a", "b", "c", "d"], "name": listed})
     by_row = PlannedMember("Jordan", identified_by="row", rows=(1,))

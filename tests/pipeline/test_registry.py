@@ -10,14 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from synsetmine.corpus.name_lists import NameRow
 from synsetmine.errors import DataError
 from synsetmine.pipeline.grouping import group
 from synsetmine.pipeline.name_sets import Grouping
 from synsetmine.pipeline.registry import (
-    GraphEntity,
     KnownEntity,
-    KnownName,
-    NamedRow,
     Registry,
     read_registry,
 )
@@ -43,7 +41,7 @@ def test_entities_keep_their_ids_while_names_join() -> None:
 
 def test_known_entities_are_never_merged() -> None:
     registry = Registry(
-        (KnownEntity("a", (KnownName("IBM"),)), KnownEntity("b", (KnownName("I.B.M."),)))
+        (KnownEntity("a", (NameRow("IBM"),)), KnownEntity("b", (NameRow("I.B.M."),)))
     )
     assert group(["IBM", "I.B.M."], known=registry).ids == ("a", "b")
 
@@ -69,7 +67,7 @@ def test_types_tell_entities_of_one_name_apart() -> None:
     assert second.counts.ambiguous == 1
     (typed,) = group(["Jordan"], types=["river"], known=registry).ids
     assert typed not in first.ids
-    only = Registry((KnownEntity("x", (KnownName("Jordan", "person"),)),))
+    only = Registry((KnownEntity("x", (NameRow("Jordan", "person"),)),))
     result = group(["Jordan"], known=only)
     assert result.ids == ("x",)
     assert result.alone[0].type == "person"
@@ -77,24 +75,24 @@ def test_types_tell_entities_of_one_name_apart() -> None:
     assert grown.grown(group(["Jordan"], known=grown)) == grown
 
 
-def row(name: str, row_id: str = "", *, type_: str = "", context: str = "") -> NamedRow:
-    return NamedRow(KnownName(name, type_, contexts=(context,) if context else ()), row_id)
+def row(name: str, row_id: str = "", *, type_: str = "", context: str = "") -> NameRow:
+    return NameRow(name, type_, contexts=(context,) if context else (), id=row_id)
 
 
 def test_entities_of_a_graph_are_registered() -> None:
     first = Registry().with_graph(
         [
-            GraphEntity("s1", (row("IBM", "1", context="a"), row("I.B.M.", "2"))),
-            GraphEntity("", (row("Mercury", "3"),)),
-            GraphEntity("", (row("Mercury", "4"),)),
+            KnownEntity("s1", (row("IBM", "1", context="a"), row("I.B.M.", "2"))),
+            KnownEntity("", (row("Mercury", "3"),)),
+            KnownEntity("", (row("Mercury", "4"),)),
         ]
     )
     ibm, one, other = first.entities
     assert (ibm.id, ibm.ids, [name.name for name in ibm.names]) == ("s1", ("1",), ["IBM", "I.B.M."])
     assert [(e.ids, e.names[0].sense) for e in (one, other)] == [(("3",), 0), (("4",), 1)]
-    again = [GraphEntity("", (row("IBM", "1", context="a | b"),))]
-    again += [GraphEntity(other.id, (row("Hermes"), row("Mercury", "4"), row("Hermes", "9")))]
-    again += [GraphEntity("", (row("IBM", "8"),))]  # a row that a reviewer did not merge
+    again = [KnownEntity("", (row("IBM", "1", context="a | b"),))]
+    again += [KnownEntity(other.id, (row("Hermes"), row("Mercury", "4"), row("Hermes", "9")))]
+    again += [KnownEntity("", (row("IBM", "8"),))]  # a row that a reviewer did not merge
     second = first.with_graph(again)
     assert second.entities[:2] == (ibm, one)
     assert [name.name for name in second.entities[2].names] == ["Hermes", "Mercury"]
@@ -102,18 +100,18 @@ def test_entities_of_a_graph_are_registered() -> None:
     new = second.entities[3]
     assert (new.ids, new.names[0].sense, new.id == ibm.id) == (("8",), 1, False)
     with pytest.raises(DataError, match="merges two entities of the registry"):
-        first.with_graph([GraphEntity("s1", (row("IBM", "1"), row("Mercury", "3")))])
+        first.with_graph([KnownEntity("s1", (row("IBM", "1"), row("Mercury", "3")))])
 
 
 def test_a_registry_with_ids_is_read_as_it_was_written(tmp_path: Path) -> None:
-    registry = Registry().with_graph([GraphEntity("", (row("IBM", "1", type_="company"),))])
+    registry = Registry().with_graph([KnownEntity("", (row("IBM", "1", type_="company"),))])
     registry.write(tmp_path / "r.jsonl")
     assert read_registry(tmp_path / "r.jsonl") == registry
 
 
 def test_rows_without_ids_are_known_by_their_names() -> None:
     registry = Registry().grown(group(["IBM", "Lyon"]))
-    graph = [GraphEntity("", (row(name),)) for name in ("lyon", "IBM", "IBM")]
+    graph = [KnownEntity("", (row(name),)) for name in ("lyon", "IBM", "IBM")]
     after = registry.with_graph(graph)
     assert {entity.id for entity in registry.entities} < {entity.id for entity in after.entities}
     assert len(after) == 3
@@ -149,8 +147,8 @@ def test_a_registry_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read_registry(path) == Registry()
     registry = Registry(
         (
-            KnownEntity("a", (KnownName("Zürich", "city", 1, ("a\nb", "c")), KnownName("Zurich"))),
-            KnownEntity("b", (KnownName("Zürich", "city", 0),)),
+            KnownEntity("a", (NameRow("Zürich", "city", 1, ("a\nb", "c")), NameRow("Zurich"))),
+            KnownEntity("b", (NameRow("Zürich", "city", 0),)),
         ),
         (("a", "b"), ("x", "y")),
     )

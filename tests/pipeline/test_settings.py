@@ -14,12 +14,10 @@ import numpy as np
 import pytest
 
 import synsetmine
-from synsetmine import SynSetMiner, generate_sets, group, read_corpus, read_kb, supervise
-from synsetmine.cli.compare import compare
-from synsetmine.cli.export import FormatOptions, export
+from synsetmine import SynSetMiner, generate_sets, group, models, read_corpus, read_kb, supervise
+from synsetmine.cli.export import FormatOptions
 from synsetmine.cli.run import init, run
-from synsetmine.cli.train import finetune, tune
-from synsetmine.cli.vocabularies import lint
+from synsetmine.cli.train import finetune
 from synsetmine.export import FORMATS, About, choose_entries
 from synsetmine.export.solr import lint_file
 from synsetmine.linking import SpotlightLinker
@@ -30,19 +28,28 @@ from synsetmine.models.paper.tune import tune as cross_validate
 from synsetmine.pipeline import settings
 from synsetmine.pipeline.project import PROJECT_FILE, Project
 from synsetmine.pipeline.settings import (
+    ComparisonSettings,
     CorpusSettings,
+    CrossValidationSettings,
+    ExportSettings,
     GroupSettings,
     KbSettings,
     LinkSettings,
+    LintSettings,
     MineSettings,
     ModelChoice,
+    RankSettings,
     SetLimits,
+    SetReviewSettings,
     SuperviseSettings,
     TuningSettings,
     VectorSettings,
     VocabularySettings,
 )
-from synsetmine.rivals.comparison import Plan
+from synsetmine.pipeline.unsure_names import judge_run
+from synsetmine.rivals.comparison import ComparisonPlan
+from synsetmine.rivals.comparison import compare as compare_methods
+from synsetmine.rivals.registry import methods
 from synsetmine.schema import settings_in
 from synsetmine.text.phrases import count_phrases
 from synsetmine.views.cooccurrence import train_cooccurrence
@@ -84,6 +91,14 @@ def defaults(function: Callable[..., Any]) -> dict[str, Any]:
         (generate_sets, TrainingSettings, ("threshold",)),
         (generate_sets, MineSettings, ("known_threshold",)),
         (generate_sets, SetLimits, ("max_sets",)),
+        (choose_entries, ExportSettings, ("threshold", "min_size", "preferred")),
+        (ComparisonPlan, ComparisonSettings, ("seeds", "orders", "samples", "expect_size")),
+        (compare_methods, ComparisonSettings, ("workers",)),
+        (methods, ComparisonSettings, ("preset",)),
+        (cross_validate, CrossValidationSettings, ("folds", "workers")),
+        (lint_file, LintSettings, ("limit",)),
+        (models.rank, RankSettings, ("top",)),
+        (judge_run, SetReviewSettings, ("below",)),
     ],
 )
 def test_functions_have_the_defaults_of_the_settings(
@@ -100,9 +115,6 @@ def test_functions_have_the_defaults_of_the_settings(
 OTHERS = {
     ("engines/base.py", "open_engine", "name"),  # of an engine, not of a column
     ("engines/spark.py", "__init__", "master"),  # None stands for it
-    ("engines/workers.py", "__init__", "workers"),
-    ("export/entries.py", "choose_entries", "min_size"),  # a synonym needs two terms
-    ("export/entries.py", "choose_entries", "threshold"),  # on terms that are mined already
     *(("export/formats.py", "Format", name) for name in ("sentences", "sources")),
     ("export/solr.py", "write_querqy", "weights"),
     *(("io/downloads.py", "fetch_dataset", name) for name in ("backoff", "retries", "timeout")),
@@ -112,39 +124,31 @@ OTHERS = {
     ("linking/linkers.py", "open", "ambiguous"),
     ("models/general/settings.py", "AssignmentSettings", "epochs"),
     ("models/general/settings.py", "AssignmentSettings", "learning_rate"),
-    ("models/paper/tune.py", "tune", "workers"),
-    ("pipeline/mcp/messages.py", "GroupCall", "unsure"),  # a language model reads the answer
+    *(
+        (f"{file}.py", "near_pairs", "top")
+        for file in ("models/general/prepared_names", "pipeline/grouping")
+    ),
+    ("pipeline/mcp/tools.py", "GroupCall", "unsure"),  # a language model reads the answer
     ("pipeline/merging.py", "ApplicationCounts", "ambiguous"),
     ("pipeline/name_sets.py", "NameCounts", "ambiguous"),
     ("pipeline/name_sets.py", "NameCounts", "names"),
     ("pipeline/plan.py", "PlannedMember", "known"),
-    ("review/state.py", "QueueFilter", "min_size"),
     *(
         (f"review/{file}.py", name, "order")
         for file, name in (("state", "QueueFilter"), ("changes", "position"))
     ),  # of a list
     ("review/web/routes.py", "_set_cookie", "path"),
-    ("rivals/comparison.py", "Plan", "orders"),
-    ("rivals/comparison.py", "compare", "workers"),
     ("rivals/registry.py", "L2C", "dropout"),
     ("rivals/registry.py", "L2C", "patience"),
     ("text/phrases.py", "__init__", "tokens"),
-    ("rivals/page.py", "write_comparison", "workers"),
-    ("rivals/registry.py", "methods", "preset"),  # of the paper's model
-    ("rivals/registry.py", "SynSetMine", "preset"),
     ("types.py", "order_terms", "order"),  # None of the setting looks for counts
     ("views/skipgram.py", "train_skipgram", "dimension"),  # 0 stands for it
     ("views/skipgram.py", "train_skipgram", "epochs"),
+    ("views/skipgram.py", "train_skipgram", "sample"),  # share of frequent words that stay
     ("views/skipgram.py", "train_skipgram", "window"),
 }
 # The same of options that are declared by hand, not made from settings.
-OPTIONS = {
-    ("cli/vocabularies.py", "abbreviations", "min_count"),
-    *(("cli/compare.py", "compare", n) for n in ("orders", "preset", "workers")),
-    *(("cli/export.py", "export", name) for name in ("min_size", "threshold")),
-    ("cli/push.py", "push", "dry_run"),  # of no language model
-    *(("cli/train.py", "tune", name) for name in ("folds", "preset", "workers")),
-}
+OPTIONS = {("cli/vocabularies.py", "push", "dry_run")}  # of no language model
 
 
 def declared_defaults() -> Iterator[tuple[tuple[str, str, str], Any]]:
@@ -214,25 +218,12 @@ def test_a_project_has_the_names_that_commands_assume() -> None:
     assert {str(defaults(init)["out"]), str(defaults(run)["project"])} == {PROJECT_FILE}
 
 
-def test_commands_have_the_defaults_of_the_functions_behind_them() -> None:
-    for command, function in (
-        (export, choose_entries),
-        (compare, Plan),
-        (lint, lint_file),
-        (tune, cross_validate),
-    ):
-        ours, theirs = defaults(command), defaults(function)
-        shared = [n for n in ours.keys() & theirs.keys() if n not in ("device", "progress")]
-        assert shared
-        assert {name: ours[name] for name in shared} == {name: theirs[name] for name in shared}
-
-
 def test_the_estimator_has_every_setting_of_the_models() -> None:
-    models = {*settings_in(TrainingSettings), *settings_in(AdaptationSettings)}
+    both = {*settings_in(TrainingSettings), *settings_in(AdaptationSettings)}
     own = {"preset", "architecture", "max_sets", "device", "random_state", "progress"}
     left_out = {"embed_sizes", "post_sizes", "train_vectors", "seed"}
-    assert defaults(SynSetMiner).keys() == models - left_out | own
-    for name in models - left_out:  # the value of the preset
+    assert defaults(SynSetMiner).keys() == both - left_out | own
+    for name in both - left_out:  # the value of the preset
         assert defaults(SynSetMiner)[name] is None
     with pytest.raises(TypeError, match="unexpected keyword argument 'architectur'"):
         SynSetMiner(architectur="no-et")

@@ -14,7 +14,7 @@ from fuzz.mutation import mutate
 from fuzz.runner import TARGET_NAMES, replay
 from fuzz.target import FIRST, Form, Target, both_ways
 from fuzz.targets import TARGETS
-from synsetmine.errors import DataError, Skipped, SynsetmineError
+from synsetmine.errors import DataError, ErrorCounts, SynsetmineError
 
 INPUTS = 100  # for each form of file
 ROOT = Path(__file__).parents[2]
@@ -85,7 +85,7 @@ def test_an_error_that_cannot_be_shown_is_a_finding(message: str) -> None:
 
 
 def test_what_is_left_out_without_a_word_is_a_finding() -> None:
-    def read(skipped: Skipped | None) -> int:
+    def read(skipped: ErrorCounts | None) -> int:
         if skipped is None:
             raise DataError("broken")
         return 1

@@ -14,7 +14,7 @@ import pytest
 from fuzz.runs import general_model
 from synsetmine.corpus import read_batches, read_corpus, read_pages, write_documents
 from synsetmine.corpus.wikitext import Site, plain_text, read_target
-from synsetmine.errors import DataError, ModelError, Skipped, SynsetmineError
+from synsetmine.errors import DataError, ErrorCounts, ModelError, SynsetmineError
 from synsetmine.io.files import Source
 from synsetmine.io.sets import read_sets, read_trace
 from synsetmine.kb import NewName, apply_names, read_kb
@@ -36,7 +36,7 @@ PROJECT = "[corpus]\npath = 'a'\n[kb]\npath = 'b'\n"
 BEYOND = "0x" + "f" * 5000  # Python reads it, but neither writes it nor makes a float of it
 
 
-def test_an_error_can_be_told_whatever_its_value() -> None:
+def test_an_error_can_be_reported_whatever_its_value() -> None:
     told = "strange: a value of type int that is too large to show"
     assert str(DataError("strange", value=16**5000)) == told
     deep: list[object] = []
@@ -272,7 +272,7 @@ def test_a_title_that_no_page_can_have_is_left_out(tmp_path: Path) -> None:
     path = store(tmp_path, _wiki(("a\x9fb", "x"), ("B", "[[%7C%7C|y]]")), "wiki.xml")
     with pytest.raises(DataError, match=r"wiki\.xml:1: an id must not contain a tab"):
         read_kb(path, format="mediawiki")
-    skipped = Skipped()
+    skipped = ErrorCounts()
     assert content_of(read_kb(path, format="mediawiki", anchors=1, skipped=skipped)) == {
         "B": ("B",)
     }
@@ -289,7 +289,7 @@ def test_a_merged_concept_without_an_id_is_left_out(tmp_path: Path) -> None:
     store(tmp_path, "\x01|2001AA|SY|||C0000001|Y|\n", "MRCUI.RRF")
     with pytest.raises(DataError, match=r"MRCUI\.RRF:1: an id must not contain a tab"):
         read_kb(path)
-    skipped = Skipped()
+    skipped = ErrorCounts()
     assert content_of(read_kb(path, skipped=skipped)) == {"C0000001": ("heart attack",)}
     assert len(skipped) == 1
 
@@ -310,7 +310,7 @@ def test_a_control_character_in_quotes_is_no_quote(tmp_path: Path) -> None:
 def test_a_new_name_is_there_after_a_last_line_that_half_ends(
     tmp_path: Path, name: str, content: str
 ) -> None:
-    path, out, refused = store(tmp_path, content, name), tmp_path / f"new-{name}", Skipped()
+    path, out, refused = store(tmp_path, content, name), tmp_path / f"new-{name}", ErrorCounts()
     apply_names(path, out, [NewName("D1", "new")], refused=refused)
     assert not len(refused)
     assert content_of(read_kb(out)) == {"D1": (*read_kb(path).names("D1"), "new")}

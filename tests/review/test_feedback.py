@@ -71,7 +71,7 @@ def test_split_reject_and_incorrect_tell_apart() -> None:
     assert cannot_link_pairs(desk.made) == frozenset()
 
 
-def test_what_is_not_a_name_is_apart_and_is_told() -> None:
+def test_what_is_not_a_name_is_apart_and_is_reported() -> None:
     desk = desk_of(X="a b c d")
     desk("judge", "X", "c", verdict="not-a-name")
     desk("judge", "X", "d", verdict="not-a-name")
@@ -244,7 +244,7 @@ def test_accepted_sets_are_seeds() -> None:
     assert informed.counts == {"sets": 4, "cannot-link pairs": 2}
 
 
-def test_seeds_lose_what_was_told_apart() -> None:
+def test_seeds_lose_what_was_kept_apart() -> None:
     known = sets(E1="k1 k2", E2="k3 k4", E3="k5 k6 k7")
     desk = desk_of(E1="k1 k2 n1", E2="k3 k4", E3="k5 k6")
     desk("remove", "E1", "k2")
@@ -256,7 +256,7 @@ def test_seeds_lose_what_was_told_apart() -> None:
     assert informed.counts == {"sets": 1, "terms separated": 4, "cannot-link pairs": 4}
 
 
-def test_known_names_that_were_told_apart_do_not_join_an_accepted_set_together() -> None:
+def test_known_names_that_were_kept_apart_do_not_join_an_accepted_set_together() -> None:
     desk = desk_of(X="a b e", Y="c d")
     desk("remove", "X", "a")
     desk("accept", "Y")

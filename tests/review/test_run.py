@@ -176,7 +176,7 @@ def test_decisions_of_the_future_are_not_imported(project: Path, tmp_path: Path)
     assert not Artefacts(run).reviews.exists()
 
 
-def test_what_cannot_be_done_is_told(tmp_path: Path) -> None:
+def test_what_cannot_be_done_is_reported(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     done = call("export-reviews", tmp_path / "run", "--out", tmp_path / "x.tsv")
     assert isinstance(done.exception, SynsetmineError)

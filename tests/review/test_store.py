@@ -137,7 +137,7 @@ def test_several_are_stored_and_undone_at_once(path: Path) -> None:
         assert standing_decisions(store.decisions()) == [second, later]
 
 
-def test_what_cannot_be_undone_is_told(path: Path) -> None:
+def test_what_cannot_be_undone_is_reported(path: Path) -> None:
     with ReviewStore(path) as store:
         made = store.add(accept())
         undo = store.undo("bob", made.id)
@@ -251,7 +251,7 @@ def test_a_copy_of_the_file_is_whole_while_it_is_in_use(path: Path, tmp_path: Pa
 FOREVER = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
 
 
-def test_a_full_disk_loses_nothing_that_was_told(small_disk: Path) -> None:
+def test_a_full_disk_loses_nothing_that_was_given(small_disk: Path) -> None:
     told: list[Decision] = []
     with ReviewStore(small_disk / "reviews.sqlite") as store:
         with pytest.raises(DataError, match=r"cannot use these reviews \(.*full"):  # noqa: PT012
@@ -343,7 +343,7 @@ def test_the_log_of_a_replaced_file_is_not_taken_for_that_of_the_new_one(path: P
     assert read_store(path.with_name("old.sqlite")) == [made]
 
 
-def test_a_file_that_goes_while_it_is_written_is_told(
+def test_a_file_that_goes_while_it_is_written_is_reported(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ReviewStore(path) as store:
@@ -433,7 +433,7 @@ def test_two_processes_lose_nothing(path: Path, sets: int) -> None:
 
 
 @pytest.mark.parametrize("after", [0.0, 0.05, 0.2])
-def test_what_was_told_survives_a_kill(path: Path, after: float) -> None:
+def test_what_was_given_survives_a_kill(path: Path, after: float) -> None:
     process = adder(path, "ann", count=1_000_000, sets=1_000_000)
     assert process.stdout is not None
     told = [int(process.stdout.readline())]

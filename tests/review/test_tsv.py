@@ -159,7 +159,7 @@ def test_broken_lines_are_named(tmp_path: Path, line: str, problem: str | None) 
         read_decisions(path)
 
 
-def test_two_decisions_with_one_id_are_told(tmp_path: Path) -> None:
+def test_two_decisions_with_one_id_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "reviews.tsv"
     path.write_text(f"{HEADER}\n{LINE}\n{LINE.replace('ann', 'bob')}\n")
     with pytest.raises(DataError, match="tsv:3: line 2 is another decision with this id: '0123"):

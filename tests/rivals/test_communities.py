@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from synsetmine.errors import DataError
 from synsetmine.io.sets import read_sets
 from synsetmine.metrics import compare_labels
-from synsetmine.rivals.base import Floats, Method, Task
+from synsetmine.rivals.base import ClusteringTask, Floats, Method
 from synsetmine.rivals.communities import (
     ChineseWhispers,
     CommunityDetection,
@@ -50,7 +50,7 @@ TABLE_METHODS = (Louvain, ChineseWhispers, CommunityDetection)
 def test_louvain_gives_the_known_figures_on_nyt(nyt: Path) -> None:
     gold, vectors = read_sets(nyt / "test.set"), read_vectors(nyt / "combined.embed")
     method = Louvain()
-    task = Task(terms=gold.terms, views=TermViews(vectors=(vectors,)), k=len(gold))
+    task = ClusteringTask(terms=gold.terms, views=TermViews(vectors=(vectors,)), k=len(gold))
     assert method.choices[0] == {"alpha": 0.9}
     (labels,) = cluster(method, task, method.choices[:1])
     report = compare_labels(labels, gold.labels(gold.terms))
@@ -261,9 +261,9 @@ class TestEveryMethod:
         assert pickle.loads(pickle.dumps(method)) == method
         assert hash(method) == hash(pickle.loads(pickle.dumps(method)))
 
-    def test_it_is_not_told_the_number_of_sets_and_hangs_on_the_order(self, method: Method) -> None:
+    def test_it_gets_no_number_of_sets_and_depends_on_the_order(self, method: Method) -> None:
         assert not method.needs_k
-        assert method.ordered
+        assert method.depends_on_order
         assert method.needs == {"vectors"}
 
     def test_the_grid_has_no_choice_twice(self, method: Method) -> None:
@@ -275,7 +275,7 @@ class TestEveryMethod:
         terms = tuple(Term(term.surface, f"s{i % 3}") for i, term in enumerate(vectors.terms))
         tables = (vectors, TermVectors(terms, vectors.matrix))
         found = [
-            cluster(method, Task(terms=table.terms, views=TermViews((table,)), k=1))
+            cluster(method, ClusteringTask(terms=table.terms, views=TermViews((table,)), k=1))
             for table in tables
         ]
         np.testing.assert_array_equal(found[0], found[1])
@@ -290,7 +290,9 @@ def test_a_method_takes_the_view_that_it_names(make: Any) -> None:
     assert method.needs == {"encoder"}
     views = TermViews(vectors=(other,), encoder=vectors)
     swapped = TermViews(vectors=(vectors,), encoder=other)
-    task, plain = (Task(terms=vectors.terms, views=seen, k=len(sets)) for seen in (views, swapped))
+    task, plain = (
+        ClusteringTask(terms=vectors.terms, views=seen, k=len(sets)) for seen in (views, swapped)
+    )
     np.testing.assert_array_equal(cluster(method, task), cluster(make(), plain))
     assert not np.array_equal(cluster(method, task), cluster(make(), task))
 

@@ -15,8 +15,15 @@ from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
 from synsetmine.metrics import evaluate
-from synsetmine.rivals.base import Choice, Labels, Task, TrainingData
-from synsetmine.rivals.comparison import Plan, SeedResult, choose, compare, run_seed, subsample
+from synsetmine.rivals.base import Choice, ClusteringTask, Labels, TrainingData
+from synsetmine.rivals.comparison import (
+    ComparisonPlan,
+    SeedResult,
+    choose,
+    compare,
+    run_seed,
+    subsample,
+)
 from synsetmine.rivals.page import cells, notes, summarise, write_comparison
 from synsetmine.rivals.registry import MethodEntry, methods, select
 from synsetmine.types import SynonymSets, Term
@@ -31,7 +38,7 @@ class Grid:
     choices: Sequence[Choice] = ({"digits": 0}, {"digits": 1}, {"digits": 4})
     needs: frozenset[View] = frozenset({"vectors"})
     needs_k: bool = False
-    ordered: bool = False
+    depends_on_order: bool = False
     failure: str = ""
 
     def fit(self, data: TrainingData) -> Grid:
@@ -41,7 +48,7 @@ class Grid:
             raise DataError(self.failure, value=data.seed)
         return self
 
-    def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
+    def cluster(self, task: ClusteringTask, choices: Sequence[Choice]) -> Iterator[Labels]:
         column = task.views.table("vectors").select(task.terms)[:, 0]
         for choice in choices:
             yield np.unique(column.round(choice["digits"]), return_inverse=True)[1]
@@ -59,10 +66,10 @@ def tenths() -> tuple[SynonymSets, TermVectors]:
     return SynonymSets.of(sets), TermVectors(terms, np.array(rows, dtype=np.float32))
 
 
-def make_plan(**changes: int) -> Plan:
+def make_plan(**changes: int) -> ComparisonPlan:
     sets, vectors = tenths()
     training, test = sets.split(0.3, seed=1)
-    plan = Plan(
+    plan = ComparisonPlan(
         training=training, test=test, views=TermViews((vectors,)), seeds=2, orders=3, samples=2
     )
     return replace(plan, **changes)  # type: ignore[arg-type]
@@ -115,7 +122,7 @@ def test_where_there_is_no_choice_nothing_is_learned() -> None:
 def test_a_seed_runs_orders_only_where_they_matter() -> None:
     plan = make_plan()
     once = run_seed(plan, entry(Grid()), 0)
-    often = run_seed(plan, entry(Grid(ordered=True)), 0)
+    often = run_seed(plan, entry(Grid(depends_on_order=True)), 0)
     assert [len(once.reports), len(often.reports)] == [1, 3]
     assert once.reports[0]["ari"] == pytest.approx(1.0)
     assert once.choice == {"digits": 1}
@@ -126,10 +133,10 @@ class Spy(Grid):
     """Tells what it is shown, in labels that only it can have made."""
 
     needs_k: bool = True
-    ordered: bool = True
+    depends_on_order: bool = True
     choices: Sequence[Choice] = ({"digits": 1},)
 
-    def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
+    def cluster(self, task: ClusteringTask, choices: Sequence[Choice]) -> Iterator[Labels]:
         sets = task.required_k
         for _ in choices:
             random = np.random.default_rng(task.seed)
@@ -166,7 +173,7 @@ def test_tuning_never_sees_a_test_term() -> None:
             shown.extend(data.training.terms)
             return self
 
-        def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
+        def cluster(self, task: ClusteringTask, choices: Sequence[Choice]) -> Iterator[Labels]:
             shown.extend(task.terms)
             return super().cluster(task, choices)
 
@@ -216,7 +223,7 @@ def test_terms_without_a_vector_stand_alone_and_are_counted() -> None:
 
 def test_processes_give_the_same_and_a_broken_comparison_goes_on(tmp_path: Path) -> None:
     plan = make_plan()
-    entries = [entry(Grid()), entry(Grid(ordered=True), "other")]
+    entries = [entry(Grid()), entry(Grid(depends_on_order=True), "other")]
     first = compare(plan, entries[:1], out=tmp_path)
     written = {p: p.stat().st_mtime_ns for p in (tmp_path / "seeds").iterdir()}
     assert len(written) == 2
@@ -288,7 +295,7 @@ def test_rows_are_means_over_seeds_and_orders(tmp_path: Path) -> None:
 def test_a_term_in_training_and_test_is_an_error() -> None:
     sets, vectors = tenths()
     with pytest.raises(DataError, match="also in a training set: '0-0'"):
-        Plan(training=sets, test=sets, views=TermViews((vectors,)))
+        ComparisonPlan(training=sets, test=sets, views=TermViews((vectors,)))
 
 
 def test_methods_are_chosen_by_name_and_group() -> None:
@@ -308,7 +315,7 @@ def test_every_method_finds_an_easy_world() -> None:
     sets = SynonymSets.of([[renamed[t] for t in members] for members in sets])
     table = TermVectors(tuple(renamed[t] for t in vectors.terms), vectors.matrix)
     training, test = sets.split(0.4, seed=0)
-    plan = Plan(
+    plan = ComparisonPlan(
         training=training,
         test=test,
         views=TermViews((table,), table),
@@ -334,7 +341,7 @@ def test_no_method_reads_the_senses() -> None:
         named = _renamed(sets, kind)
         terms = tuple(named[term] for term in vectors.terms)
         table = TermVectors(terms, np.array([rows[t] for t in vectors.terms]))
-        plan = Plan(
+        plan = ComparisonPlan(
             training=SynonymSets.of([[named[t] for t in members] for members in training]),
             test=SynonymSets.of([[named[t] for t in members] for members in test]),
             views=TermViews((table,), table),

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synsetmine.rivals import linkage as copkmeans
-from synsetmine.rivals.base import Method, Task, TrainingData
+from synsetmine.rivals.base import ClusteringTask, Method, TrainingData
 from synsetmine.rivals.linkage import (
     CopKMeans,
     Start,
@@ -145,7 +145,7 @@ def test_what_the_method_says_of_itself() -> None:
     method: Method = CopKMeans()
     assert method.needs == {"vectors"}
     assert method.needs_k
-    assert method.ordered
+    assert method.depends_on_order
     assert list(method.choices) == [{}]
     assert len({CopKMeans(), CopKMeans(unit=True), CopKMeans(start="sets"), CopKMeans()}) == 3
 
@@ -173,7 +173,7 @@ def test_the_labels_are_those_of_the_test_terms(
         CopKMeans(unit=unit, start=start), world.terms.astype(np.float32), world.sizes
     )
     sets = len(world.starts) - len(world.sizes)
-    task = Task(terms=terms, views=views, k=sets, seed=seed)
+    task = ClusteringTask(terms=terms, views=views, k=sets, seed=seed)
     (labels,) = learned.cluster(task, [{}])
     assert labels.dtype == np.int64
     assert labels.shape == (len(terms),)
@@ -188,7 +188,7 @@ def test_far_apart_sets_are_found() -> None:
     views = TermViews((vectors,))
     learned = CopKMeans(start="sets").fit(TrainingData(training=training, views=views, size=20))
     for seed in range(3):
-        task = Task(terms=held.terms, views=views, k=len(held), seed=seed)
+        task = ClusteringTask(terms=held.terms, views=views, k=len(held), seed=seed)
         labels = next(learned.cluster(task, [{}]))
         assert SynonymSets.from_labels(held.terms, labels.tolist()).partition == held.partition
 
@@ -197,7 +197,7 @@ def test_a_test_term_may_join_a_training_set_but_two_sets_stay_apart() -> None:
     learned, terms, views = taught(
         CopKMeans(start="sets"), [[0, 0], [0, 0], [5, 5], [0, 0.1], [5, 5.1], [90, 0]], [2, 1]
     )
-    labels = next(learned.cluster(Task(terms=terms, views=views, k=1), [{}]))
+    labels = next(learned.cluster(ClusteringTask(terms=terms, views=views, k=1), [{}]))
     assert len(set(labels.tolist())) == 3
 
 
@@ -205,7 +205,7 @@ def test_another_seed_may_give_other_labels() -> None:
     rows = np.random.default_rng(0).normal(size=(60, 4)).astype(np.float32)
     for start in STARTS:
         learned, terms, views = taught(CopKMeans(start=start), rows, [2] * 10)
-        problems = [Task(terms=terms, views=views, k=9, seed=seed) for seed in range(5)]
+        problems = [ClusteringTask(terms=terms, views=views, k=9, seed=seed) for seed in range(5)]
         found = [next(learned.cluster(task, [{}])).tolist() for task in problems]
         assert len({SynonymSets.from_labels(terms, labels).partition for labels in found}) > 1
 
@@ -227,7 +227,7 @@ def test_small_vocabularies(
     rows: list[list[float]], sizes: list[int], sets: int, unit: bool, start: Start
 ) -> None:
     learned, terms, views = taught(CopKMeans(unit=unit, start=start), rows, sizes)
-    labels = next(learned.cluster(Task(terms=terms, views=views, k=sets), [{}]))
+    labels = next(learned.cluster(ClusteringTask(terms=terms, views=views, k=sets), [{}]))
     assert labels.shape == (len(terms),)
     if len({tuple(row) for row in rows}) == 1:
         assert len(set(labels.tolist())) == 1
@@ -237,13 +237,13 @@ def test_small_vocabularies(
 def test_numbers_whose_squares_are_too_large_or_small(scale: float) -> None:
     rows = (np.array([[1, 0], [1.1, 0], [2, 0], [0, 1], [0, 1.1], [0, 2]]) * scale).tolist()
     learned, terms, views = taught(CopKMeans(start="sets"), rows, [2, 1])
-    labels = next(learned.cluster(Task(terms=terms, views=views, k=1), [{}]))
+    labels = next(learned.cluster(ClusteringTask(terms=terms, views=views, k=1), [{}]))
     assert len(set(labels.tolist())) == 1
 
 
 def test_each_choice_gets_labels() -> None:
     learned, terms, views = taught(CopKMeans(), [[0], [1], [2], [5]], [2])
-    task = Task(terms=terms, views=views, k=1)
+    task = ClusteringTask(terms=terms, views=views, k=1)
     first, second = learned.cluster(task, [{}, {}])
     assert np.array_equal(first, second)
     assert list(learned.cluster(task, [])) == []
@@ -252,7 +252,7 @@ def test_each_choice_gets_labels() -> None:
 def test_what_was_learned_survives_pickling() -> None:
     rows = np.random.default_rng(0).normal(size=(30, 4)).astype(np.float32)
     learned, terms, views = taught(CopKMeans(unit=True), rows, [2] * 5)
-    task = Task(terms=terms, views=views, k=7, seed=5)
+    task = ClusteringTask(terms=terms, views=views, k=7, seed=5)
     copied = pickle.loads(pickle.dumps(learned))
     assert np.array_equal(next(copied.cluster(task, [{}])), next(learned.cluster(task, [{}])))
     assert pickle.loads(pickle.dumps(CopKMeans(unit=True))) == CopKMeans(unit=True)

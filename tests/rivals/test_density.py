@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import squareform
 from sklearn.cluster import DBSCAN, HDBSCAN
 
-from synsetmine.rivals.base import Choice, Labels, Method, Task, TrainingData
+from synsetmine.rivals.base import Choice, ClusteringTask, Labels, Method, TrainingData
 from synsetmine.rivals.linkage import Hdbscan, term_distances
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, View
@@ -35,9 +35,9 @@ def groups_of(labels: Sequence[int] | Labels) -> Groups:
     return {frozenset(group) for group in members.values() if len(group) > 1}
 
 
-def task_of(vectors: TermVectors, terms: Sequence[Term] | None = None) -> Task:
+def task_of(vectors: TermVectors, terms: Sequence[Term] | None = None) -> ClusteringTask:
     chosen = tuple(terms or vectors.terms)
-    return Task(terms=chosen, views=TermViews(vectors=(vectors,), encoder=vectors), k=1)
+    return ClusteringTask(terms=chosen, views=TermViews(vectors=(vectors,), encoder=vectors), k=1)
 
 
 def choice(smallest: int = 2, selection: str = "eom", epsilon: float = 0.0) -> Choice:
@@ -56,7 +56,7 @@ def test_it_is_a_method_of_the_comparison() -> None:
     assert method.needs == {"encoder"}
     assert Hdbscan().needs == {"vectors"}
     assert not method.needs_k
-    assert not method.ordered
+    assert not method.depends_on_order
     assert method.choices[0] == choice()
     assert len({tuple(c.values()) for c in method.choices}) == len(method.choices) == 28
     assert pickle.loads(pickle.dumps(method)) == method

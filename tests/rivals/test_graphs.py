@@ -113,7 +113,7 @@ def test_adjacency_has_both_directions_in_order(graph: tuple[int, Pairs, Floats]
 
 @given(graphs(), st.randoms(use_true_random=False), st.integers(0, 5))
 @quick
-def test_louvain_hangs_on_the_edges_and_not_on_how_they_are_written(
+def test_louvain_depends_on_the_edges_and_not_on_how_they_are_written(
     graph: tuple[int, Pairs, Floats], chance: Any, seed: int
 ) -> None:
     count, pairs, _ = graph

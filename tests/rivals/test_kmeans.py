@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as arrays
 
 from synsetmine.io.sets import read_sets
 from synsetmine.metrics import compare_labels
-from synsetmine.rivals.base import Labels, Method, Task, TrainingData
+from synsetmine.rivals.base import ClusteringTask, Labels, Method, TrainingData
 from synsetmine.rivals.linkage import KMeans
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, read_vectors
@@ -31,9 +31,11 @@ def small_rows() -> st.SearchStrategy[Rows]:
     return arrays.arrays(np.float32, shapes, elements=st.integers(-2, 2).map(float))
 
 
-def task_of(rows: Rows, sets: int, *, seed: int = 0) -> Task:
+def task_of(rows: Rows, sets: int, *, seed: int = 0) -> ClusteringTask:
     terms = tuple(Term(f"t{i}") for i in range(len(rows)))
-    return Task(terms=terms, views=TermViews((TermVectors(terms, rows),)), k=sets, seed=seed)
+    return ClusteringTask(
+        terms=terms, views=TermViews((TermVectors(terms, rows),)), k=sets, seed=seed
+    )
 
 
 def labels_of(rows: Rows, sets: int, *, unit: bool = False, seed: int = 0) -> Labels:
@@ -53,7 +55,7 @@ def test_what_the_method_says_of_itself() -> None:
     method: Method = KMeans()
     assert method.needs == {"vectors"}
     assert method.needs_k
-    assert method.ordered
+    assert method.depends_on_order
     assert list(method.choices) == [{}]
     assert len({KMeans(), KMeans(unit=True), KMeans()}) == 2
 
@@ -63,14 +65,14 @@ def test_far_apart_sets_are_found() -> None:
     views = TermViews((vectors,))
     method = KMeans().fit(TrainingData(training=sets, views=views, size=20))
     for seed in range(3):
-        task = Task(terms=sets.terms, views=views, k=len(sets), seed=seed)
+        task = ClusteringTask(terms=sets.terms, views=views, k=len(sets), seed=seed)
         (labels,) = method.cluster(task, method.choices)
         assert SynonymSets.from_labels(sets.terms, labels.tolist()).partition == sets.partition
 
 
 @given(small_rows(), st.integers(1, 10))
 @quick
-def test_there_are_as_many_clusters_as_told_or_as_points_differ(rows: Rows, sets: int) -> None:
+def test_there_are_as_many_clusters_as_given_or_as_points_differ(rows: Rows, sets: int) -> None:
     points = list(map(tuple, rows.tolist()))
     labels = labels_of(rows, sets)
     assert len(set(labels.tolist())) == min(sets, len(set(points)))
@@ -110,7 +112,7 @@ def test_unit_vectors_have_no_length(rows: Rows, sets: int, data: st.DataObject)
     assert np.array_equal(labels_of(rows, sets, unit=True), labels_of(longer, sets, unit=True))
 
 
-def test_length_matters_unless_told_otherwise() -> None:
+def test_length_matters_unless_set_otherwise() -> None:
     rows = np.array([[1, 0], [9, 0], [0, 1], [0, 9]], np.float32)
     assert partition(labels_of(rows, 2, unit=True)) == {frozenset({0, 1}), frozenset({2, 3})}
     assert partition(labels_of(rows, 3)) == {frozenset({0, 2}), frozenset({1}), frozenset({3})}
@@ -167,7 +169,7 @@ def test_it_survives_pickling() -> None:
 def test_the_known_figures_on_nyt(nyt: Path, unit: bool, low: float, high: float) -> None:
     gold, vectors = read_sets(nyt / "test.set"), read_vectors(nyt / "combined.embed")
     problems = [
-        Task(terms=gold.terms, views=TermViews((vectors,)), k=len(gold), seed=seed)
+        ClusteringTask(terms=gold.terms, views=TermViews((vectors,)), k=len(gold), seed=seed)
         for seed in range(3)
     ]
     found = [next(KMeans(unit=unit).cluster(task, [{}])) for task in problems]

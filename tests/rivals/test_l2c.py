@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from synsetmine.errors import DataError
 from synsetmine.metrics import compare_labels
 from synsetmine.rivals import l2c as l2cnetworks
-from synsetmine.rivals.base import Method, Task, TrainingData
+from synsetmine.rivals.base import ClusteringTask, Method, TrainingData
 from synsetmine.rivals.l2c import (
     PairNetwork,
     TrainedL2C,
@@ -49,9 +49,9 @@ def data(sets: SynonymSets, vectors: TermVectors, **values: Any) -> TrainingData
     return TrainingData(training=sets, views=TermViews((vectors,)), **{"size": 60, **values})
 
 
-def task(sets: SynonymSets, vectors: TermVectors, seed: int = 0) -> Task:
+def task(sets: SynonymSets, vectors: TermVectors, seed: int = 0) -> ClusteringTask:
     walk = tuple(order_terms(sets.terms, "random", seed=seed))
-    return Task(terms=walk, views=TermViews((vectors,)), k=len(sets), seed=seed)
+    return ClusteringTask(terms=walk, views=TermViews((vectors,)), k=len(sets), seed=seed)
 
 
 def small_network(seed: int = 0) -> PairNetwork:
@@ -65,7 +65,7 @@ def learned() -> TrainedL2C:
 
 
 @pytest.fixture
-def easy() -> Task:
+def easy() -> ClusteringTask:
     return task(*make_world(entities=20, noise=0.1, seed=2))
 
 
@@ -73,7 +73,7 @@ def test_what_it_says_of_itself() -> None:
     method: Method = L2C()
     assert method.needs == {"vectors"}
     assert method.needs_k
-    assert method.ordered
+    assert method.depends_on_order
     assert method.choices[0] == {"weight": 1.0}
 
 
@@ -190,7 +190,9 @@ def test_a_pairs_probability_falls_with_the_size_of_the_vocabulary(learned: Trai
     assert log_odds(terms, terms / 3) < learned.trained_odds
 
 
-def test_log_odds_are_moved_from_those_of_a_batch(learned: TrainedL2C, easy: Task) -> None:
+def test_log_odds_are_moved_from_those_of_a_batch(
+    learned: TrainedL2C, easy: ClusteringTask
+) -> None:
     found = []
     for moved in (-50, 50):
         odds = learned.trained_odds + moved
@@ -205,7 +207,7 @@ def test_log_odds_are_moved_from_those_of_a_batch(learned: TrainedL2C, easy: Tas
 
 @pytest.mark.parametrize("at_once", [2**22, 500])
 def test_an_easy_world_is_clustered_well(
-    monkeypatch: pytest.MonkeyPatch, learned: TrainedL2C, easy: Task, at_once: int
+    monkeypatch: pytest.MonkeyPatch, learned: TrainedL2C, easy: ClusteringTask, at_once: int
 ) -> None:
     monkeypatch.setattr(l2cnetworks, "PAIRS_AT_ONCE", at_once)
     gold, _ = make_world(entities=20, noise=0.1, seed=2)
@@ -216,7 +218,7 @@ def test_an_easy_world_is_clustered_well(
         assert compare_labels(labels, gold.labels(easy.terms)).ari > 0.8
 
 
-def test_the_start_with_the_lowest_loss_is_kept(learned: TrainedL2C, easy: Task) -> None:
+def test_the_start_with_the_lowest_loss_is_kept(learned: TrainedL2C, easy: ClusteringTask) -> None:
     x = l2cnetworks._inputs(easy.views.table("vectors").select(easy.terms), torch.device("cpu"))
     shift = log_odds(len(easy.terms), easy.required_k) - learned.trained_odds
     together = torch.sigmoid(pair_logits(learned.network, x) + shift)
@@ -227,7 +229,7 @@ def test_the_start_with_the_lowest_loss_is_kept(learned: TrainedL2C, easy: Task)
 
 
 def test_the_same_seed_gives_the_same_and_leaves_other_random_numbers_alone(
-    learned: TrainedL2C, easy: Task
+    learned: TrainedL2C, easy: ClusteringTask
 ) -> None:
     before = torch.random.get_rng_state()
     again = SMALL.fit(data(*make_world(entities=150, noise=0.1, seed=1)))
@@ -238,13 +240,13 @@ def test_the_same_seed_gives_the_same_and_leaves_other_random_numbers_alone(
     assert np.array_equal(labels, next(learned.cluster(easy, ONE)))
 
 
-def test_each_choice_stands_for_itself(learned: TrainedL2C, easy: Task) -> None:
+def test_each_choice_stands_for_itself(learned: TrainedL2C, easy: ClusteringTask) -> None:
     together = list(learned.cluster(easy, SMALL.choices))
     alone = [next(learned.cluster(easy, [choice])) for choice in SMALL.choices]
     assert all(np.array_equal(a, b) for a, b in zip(together, alone, strict=True))
 
 
-def test_methods_clusterers_and_labels_pickle(learned: TrainedL2C, easy: Task) -> None:
+def test_methods_clusterers_and_labels_pickle(learned: TrainedL2C, easy: ClusteringTask) -> None:
     assert pickle.loads(pickle.dumps(SMALL)) == SMALL
     copied = pickle.loads(pickle.dumps(learned))
     [labels] = copied.cluster(easy, ONE)
@@ -259,7 +261,7 @@ def test_tiny_vocabularies_and_vectors_of_zeros(
 ) -> None:
     names = tuple(Term(f"t{i}") for i in range(terms))
     vectors = TermVectors(names, np.full((terms, 8), scale, dtype=np.float32))
-    given = Task(terms=names, views=TermViews((vectors,)), k=sets)
+    given = ClusteringTask(terms=names, views=TermViews((vectors,)), k=sets)
     quick = TrainedL2C(QUICK, learned.network, learned.trained_odds)
     labels = list(quick.cluster(given, SMALL.choices))
     assert [found.shape for found in labels] == [(terms,)] * len(SMALL.choices)
@@ -274,7 +276,7 @@ def test_few_training_sets_are_enough_to_run(sizes: list[int]) -> None:
     vectors = TermVectors(tuple(terms), random.normal(size=(len(terms), 8)).astype(np.float32))
     clusterer = QUICK.fit(data(SynonymSets.from_labels(terms, labels), vectors))
     assert math.isfinite(clusterer.trained_odds)
-    given = Task(terms=tuple(terms), views=TermViews((vectors,)), k=2)
+    given = ClusteringTask(terms=tuple(terms), views=TermViews((vectors,)), k=2)
     [found] = clusterer.cluster(given, ONE)
     assert found.shape == (len(terms),)
 
@@ -288,7 +290,7 @@ def test_one_training_term_has_no_pairs() -> None:
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
-def test_it_runs_on_a_gpu(easy: Task) -> None:
+def test_it_runs_on_a_gpu(easy: ClusteringTask) -> None:
     clusterer = SMALL.fit(data(*make_world(entities=150, noise=0.1, seed=1), device="cuda"))
     gold, _ = make_world(entities=20, noise=0.1, seed=2)
     [labels] = clusterer.cluster(easy, ONE)

@@ -21,7 +21,7 @@ from synsetmine.errors import DataError
 from synsetmine.io.sets import read_sets
 from synsetmine.metrics import evaluate
 from synsetmine.rivals import linkage
-from synsetmine.rivals.base import Labels, Method, Task, TrainingData
+from synsetmine.rivals.base import ClusteringTask, Labels, Method, TrainingData
 from synsetmine.rivals.linkage import Agglomerative, Link, Scorer, cut, term_distances
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, View, read_vectors
@@ -65,13 +65,13 @@ def joined_one_by_one(
     return set(groups)
 
 
-def task_of(vectors: TermVectors, terms: Sequence[Term] | None = None) -> Task:
+def task_of(vectors: TermVectors, terms: Sequence[Term] | None = None) -> ClusteringTask:
     chosen = tuple(terms or vectors.terms)
-    return Task(terms=chosen, views=TermViews(vectors=(vectors,), encoder=vectors), k=1)
+    return ClusteringTask(terms=chosen, views=TermViews(vectors=(vectors,), encoder=vectors), k=1)
 
 
-def named(*surfaces: str) -> Task:
-    return Task(terms=tuple(map(Term, surfaces)), views=TermViews(), k=1)
+def named(*surfaces: str) -> ClusteringTask:
+    return ClusteringTask(terms=tuple(map(Term, surfaces)), views=TermViews(), k=1)
 
 
 # --- Cutting a tree ---------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def test_strings_are_compared_as_by_single_calls(
 @given(term_lists(8))
 @quick
 def test_any_strings_have_distances_from_zero_to_one(scorer: Scorer, terms: list[Term]) -> None:
-    task = Task(terms=tuple(terms), views=TermViews(), k=1)
+    task = ClusteringTask(terms=tuple(terms), views=TermViews(), k=1)
     _, condensed = term_distances(task, "strings", scorer)
     assert ((condensed >= 0) & (condensed <= 1)).all()
 
@@ -186,7 +186,7 @@ def test_it_is_a_method_of_the_comparison() -> None:
     method: Method = Agglomerative(view="strings", link="complete", scorer="token_sort")
     assert method.needs == {"strings"}
     assert not method.needs_k
-    assert not method.ordered
+    assert not method.depends_on_order
     distances = [choice["distance"] for choice in method.choices]
     assert distances[0] == 0.35
     assert sorted(distances) == pytest.approx(np.arange(0.05, 0.951, 0.025).tolist())
@@ -236,10 +236,10 @@ def test_the_order_of_the_terms_does_not_matter(
 
 def test_senses_do_not_matter_for_strings() -> None:
     surfaces = ["jaguar", "jaguars", "car", "jaguar"]
-    plain = Task(
+    plain = ClusteringTask(
         terms=tuple(Term(s, f"m.{i}") for i, s in enumerate(surfaces)), views=TermViews(), k=1
     )
-    other = Task(
+    other = ClusteringTask(
         terms=tuple(Term(s, f"m.{9 - i}") for i, s in enumerate(surfaces)),
         views=TermViews(),
         k=1,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from synsetmine.errors import DataError
 from synsetmine.io.sets import read_sets
 from synsetmine.metrics import compare_labels
-from synsetmine.rivals.base import Labels, Task, TrainingData
+from synsetmine.rivals.base import ClusteringTask, Labels, TrainingData
 from synsetmine.rivals.pairs import LearnedPairs, PairLinkage, TableView, training_pairs
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import FEATURES, StringView, TermVectors, TermViews, read_vectors, unit_rows
@@ -94,7 +94,7 @@ def test_the_average_link_joins_while_the_mean_score_is_high() -> None:
     sets, vectors = make_world(entities=12, noise=0.5, seed=3)
     views = TermViews(vectors=(vectors,))
     learned = PairLinkage().fit(TrainingData(training=sets, views=views, size=40))
-    task = Task(terms=sets.terms, views=views, k=1)
+    task = ClusteringTask(terms=sets.terms, views=views, k=1)
     scores = np.clip(learned.scores(sets.terms, views), -10, 10)
     square = np.zeros((len(sets.terms),) * 2)
     square[np.triu_indices(len(square), 1)] = scores
@@ -144,7 +144,7 @@ def test_strings_alone_find_easy_names() -> None:
     training, held = name_world(120, seed=1).split(0.4, seed=0)
     method = PairLinkage(views=("strings",))
     learned = method.fit(TrainingData(training=training, views=TermViews(), size=len(held.terms)))
-    task = Task(terms=held.terms, views=TermViews(), k=1)
+    task = ClusteringTask(terms=held.terms, views=TermViews(), k=1)
     gold = np.array(held.labels(held.terms))
     scores = [compare_labels(found, gold).ari for found in learned.cluster(task, method.choices)]
     assert max(scores) > 0.95
@@ -157,13 +157,17 @@ def test_the_order_of_the_terms_does_not_matter(seed: int) -> None:
     rows = np.random.default_rng(0).integers(-2, 3, (len(sets.terms), 4)).astype(np.float32)
     views = TermViews(vectors=(TermVectors(sets.terms, rows),))  # many ties
     method = PairLinkage(views=("vectors", "strings"))
-    assert not method.ordered
+    assert not method.depends_on_order
     training, held = sets.split(0.4, seed=1)
     learned = method.fit(TrainingData(training=training, views=views, size=50))
     order = np.random.default_rng(seed).permutation(len(held.terms))
     shuffled = tuple(held.terms[i] for i in order)
-    given_order = learned.cluster(Task(terms=held.terms, views=views, k=1), method.choices)
-    other = learned.cluster(Task(terms=shuffled, views=views, k=1, seed=9), method.choices)
+    given_order = learned.cluster(
+        ClusteringTask(terms=held.terms, views=views, k=1), method.choices
+    )
+    other = learned.cluster(
+        ClusteringTask(terms=shuffled, views=views, k=1, seed=9), method.choices
+    )
     for a, b in zip(given_order, other, strict=True):
         assert same_groups(a[order], b)
 
@@ -180,15 +184,15 @@ def test_a_second_table_helps_and_may_lack_terms() -> None:
         views = TermViews(vectors=tables)
         method = PairLinkage()
         learned = method.fit(TrainingData(training=training, views=views, size=100))
-        task = Task(terms=held.terms, views=views, k=1)
+        task = ClusteringTask(terms=held.terms, views=views, k=1)
         best.append(max(compare_labels(f, gold).ari for f in learned.cluster(task, method.choices)))
     assert best[1] > best[0] + 0.1
-    task = Task(terms=held.terms, views=TermViews(vectors=(vectors,)), k=1)
+    task = ClusteringTask(terms=held.terms, views=TermViews(vectors=(vectors,)), k=1)
     with pytest.raises(DataError, match="learned from 2 tables and strings"):
         next(learned.cluster(task, method.choices))
 
 
-def test_missing_views_are_told() -> None:
+def test_missing_views_are_reported() -> None:
     training, _, views = easy_world(0)
     data = TrainingData(training=training, views=TermViews(vectors=views.vectors), size=10)
     with pytest.raises(DataError, match="no vector table for this view: 'encoder'"):
@@ -204,7 +208,7 @@ def test_on_the_papers_training_sets(nyt: Path) -> None:
     found = {}
     for method in (PairLinkage(), PairLinkage(views=("vectors", "strings"))):
         learned = method.fit(TrainingData(training=training, views=views, size=len(held.terms)))
-        task = Task(terms=held.terms, views=views, k=len(held))
+        task = ClusteringTask(terms=held.terms, views=views, k=len(held))
         labels = next(learned.cluster(task, method.choices[:1]))  # the default is a good one
         found[method.views] = compare_labels(labels, gold).ari
     assert found["vectors",] > 0.4

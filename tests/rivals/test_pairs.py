@@ -15,7 +15,7 @@ from scipy import sparse
 from synsetmine.errors import DataError
 from synsetmine.metrics import compare_labels
 from synsetmine.rivals import pairs as pairs_module
-from synsetmine.rivals.base import Method, Task, TrainingData
+from synsetmine.rivals.base import ClusteringTask, Method, TrainingData
 from synsetmine.rivals.pairs import PairLinkage, SvmLouvain, nearest_in, training_pairs
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, unit_rows
@@ -155,7 +155,7 @@ def test_in_large_training_data_neighbours_come_from_a_pool(
 
 
 @pytest.mark.parametrize("sizes", [[], [3], [1, 1, 1]])
-def test_what_gives_no_pairs_is_told(sizes: list[int]) -> None:
+def test_what_gives_no_pairs_is_reported(sizes: list[int]) -> None:
     with pytest.raises(DataError, match="two training sets and two terms in one of them"):
         training_pairs(sets_of(sizes))
 
@@ -194,7 +194,7 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def best_ari(method: Method, seed: int) -> float:
     training, held, views = easy_world(seed)
     data = TrainingData(training=training, views=views, size=len(held.terms), seed=seed)
-    task = Task(terms=held.terms, views=views, k=len(held), seed=seed)
+    task = ClusteringTask(terms=held.terms, views=views, k=len(held), seed=seed)
     found = method.fit(data).cluster(task, method.choices)
     gold = np.array(held.labels(held.terms))
     return max(compare_labels(labels, gold).ari for labels in found)
@@ -209,7 +209,7 @@ def test_easy_worlds_are_found(method: Method) -> None:
 def test_the_same_seed_gives_the_same_labels_also_in_another_process(method: Method) -> None:
     training, held, views = easy_world(7)
     data = TrainingData(training=training, views=views, size=50, seed=3)
-    task = Task(terms=held.terms, views=views, k=1, seed=4)
+    task = ClusteringTask(terms=held.terms, views=views, k=1, seed=4)
     assert pickle.loads(pickle.dumps(method)) == method
     learned = method.fit(data)
     moved = pickle.loads(pickle.dumps(learned))
@@ -226,7 +226,7 @@ def test_the_same_seed_gives_the_same_labels_also_in_another_process(method: Met
 def test_each_choice_stands_alone(method: Method) -> None:
     training, held, views = easy_world(8)
     learned = method.fit(TrainingData(training=training, views=views, size=50))
-    task = Task(terms=held.terms, views=views, k=1)
+    task = ClusteringTask(terms=held.terms, views=views, k=1)
     for choice, labels in zip(method.choices, learned.cluster(task, method.choices), strict=True):
         (alone,) = learned.cluster(task, [choice])
         np.testing.assert_array_equal(alone, labels)
@@ -237,7 +237,7 @@ def test_each_choice_stands_alone(method: Method) -> None:
 def test_small_vocabularies(method: Method, count: int) -> None:
     training, held, views = easy_world(2)
     learned = method.fit(TrainingData(training=training, views=views, size=count))
-    task = Task(terms=held.terms[:count], views=views, k=1)
+    task = ClusteringTask(terms=held.terms[:count], views=views, k=1)
     found = list(learned.cluster(task, method.choices))
     assert [labels.shape for labels in found] == [(count,)] * len(method.choices)
 
@@ -249,7 +249,7 @@ def test_little_to_learn_from(method: Method) -> None:
     a, b, c = views.encoder.terms[:3]
     training = SynonymSets.of([[a, b], [c]])
     learned = method.fit(TrainingData(training=training, views=views, size=1000))
-    task = Task(terms=(a, b, c), views=views, k=1)
+    task = ClusteringTask(terms=(a, b, c), views=views, k=1)
     assert len(list(learned.cluster(task, method.choices[:2]))) == 2
     with pytest.raises(DataError, match="learning needs two training sets"):
         method.fit(TrainingData(training=SynonymSets.of([[a, b]]), views=views, size=10))
@@ -262,7 +262,7 @@ def test_vectors_may_be_all_zero(method: Method) -> None:
     table = TermVectors(views.encoder.terms, np.zeros_like(views.encoder.matrix))
     for seen in (views, world_views(table)):
         learned = method.fit(TrainingData(training=training, views=seen, size=50))
-        task = Task(terms=held.terms[:20], views=world_views(table), k=1)
+        task = ClusteringTask(terms=held.terms[:20], views=world_views(table), k=1)
         assert len(list(learned.cluster(task, method.choices[:2]))) == 2
 
 
@@ -282,6 +282,8 @@ def test_senses_are_never_read(method: Method) -> None:
         (world_views(table), SynonymSets.of(map(renamed, training)), tuple(renamed(held.terms))),
     ):
         learned = method.fit(TrainingData(training=some, views=seen, size=50))
-        found.append(list(learned.cluster(Task(terms=terms, views=seen, k=1), method.choices)))
+        found.append(
+            list(learned.cluster(ClusteringTask(terms=terms, views=seen, k=1), method.choices))
+        )
     for a, b in zip(*found, strict=True):
         np.testing.assert_array_equal(a, b)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synsetmine.rivals.base import Floats, Task
+from synsetmine.rivals.base import ClusteringTask, Floats
 from synsetmine.rivals.communities import SetExpanLouvain, expand, random_features
 from synsetmine.types import SynonymSets
 from synsetmine.views import TermViews, unit_rows
@@ -87,7 +87,7 @@ def test_passes_draw_other_features_and_seeds_too() -> None:
 
 def test_the_sets_of_an_easy_world_are_found_by_mutual_neighbours() -> None:
     sets, vectors = make_world(entities=30, largest=2, dimension=20, noise=0.05)
-    task = Task(terms=vectors.terms, views=TermViews(vectors=(vectors,)), k=30)
+    task = ClusteringTask(terms=vectors.terms, views=TermViews(vectors=(vectors,)), k=30)
     (labels,) = cluster(SetExpanLouvain(), task, [{"k": 1, "kind": "mutual"}])
     assert SynonymSets.from_labels(vectors.terms, labels.tolist()).partition == sets.partition
 

@@ -13,7 +13,7 @@ from synsetmine.errors import DataError
 from synsetmine.metrics import compare_labels
 from synsetmine.models import generate_sets
 from synsetmine.models.paper.train import train_scorer
-from synsetmine.rivals.base import Method, Task, TrainingData
+from synsetmine.rivals.base import ClusteringTask, Method, TrainingData
 from synsetmine.rivals.registry import (
     DefaultSynSetMine,
     SynSetMine,
@@ -41,9 +41,9 @@ def data(sets: SynonymSets, vectors: TermVectors, **values: Any) -> TrainingData
     return TrainingData(training=sets, views=TermViews((vectors,)), **{"size": 1000, **values})
 
 
-def task(sets: SynonymSets, vectors: TermVectors, seed: int = 0) -> Task:
+def task(sets: SynonymSets, vectors: TermVectors, seed: int = 0) -> ClusteringTask:
     walk = tuple(order_terms(sets.terms, "random", seed=seed))
-    return Task(terms=walk, views=TermViews((vectors,)), k=len(sets), seed=seed)
+    return ClusteringTask(terms=walk, views=TermViews((vectors,)), k=len(sets), seed=seed)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def learned() -> TrainedSynSetMine:
 
 
 @pytest.fixture
-def easy() -> Task:
+def easy() -> ClusteringTask:
     return task(*make_world(entities=30, dimension=4, noise=0.1, seed=2))
 
 
@@ -61,12 +61,12 @@ def test_what_it_says_of_itself() -> None:
     method: Method = SynSetMine()
     assert method.needs == {"vectors"}
     assert not method.needs_k
-    assert method.ordered
+    assert method.depends_on_order
     assert list(method.choices) == [{"threshold": 0.5}]
     assert SynSetMine(changes={"threshold": 0.7}).choices == ({"threshold": 0.7},)
 
 
-def test_it_learns(learned: TrainedSynSetMine, easy: Task) -> None:
+def test_it_learns(learned: TrainedSynSetMine, easy: ClusteringTask) -> None:
     gold, _ = make_world(entities=30, dimension=4, noise=0.1, seed=2)
     [labels] = learned.cluster(easy, METHOD.choices)
     assert labels.dtype == np.int64
@@ -119,7 +119,9 @@ def test_a_lower_share_of_the_preset_stays() -> None:
     assert record["settings"]["held_out"] == 0.04
 
 
-def test_methods_clusterers_and_labels_pickle(learned: TrainedSynSetMine, easy: Task) -> None:
+def test_methods_clusterers_and_labels_pickle(
+    learned: TrainedSynSetMine, easy: ClusteringTask
+) -> None:
     assert pickle.loads(pickle.dumps(METHOD)) == METHOD
     copied = pickle.loads(pickle.dumps(learned))
     [labels] = learned.cluster(easy, METHOD.choices)
@@ -133,12 +135,12 @@ def test_tiny_vocabularies_and_vectors_of_zeros(
 ) -> None:
     terms = tuple(Term(f"t{i}") for i in range(count))
     vectors = TermVectors(terms, np.full((count, 4), scale, dtype=np.float32))
-    given = Task(terms=terms, views=TermViews((vectors,)), k=1)
+    given = ClusteringTask(terms=terms, views=TermViews((vectors,)), k=1)
     [labels] = learned.cluster(given, METHOD.choices)
     assert labels.shape == (count,)
 
 
-def test_labels_do_not_depend_on_senses(learned: TrainedSynSetMine, easy: Task) -> None:
+def test_labels_do_not_depend_on_senses(learned: TrainedSynSetMine, easy: ClusteringTask) -> None:
     vectors = easy.views.table("vectors")
     bare = TermVectors(tuple(Term(term.surface) for term in vectors.terms), vectors.matrix)
     terms = tuple(Term(term.surface) for term in easy.terms)
@@ -147,7 +149,7 @@ def test_labels_do_not_depend_on_senses(learned: TrainedSynSetMine, easy: Task) 
     assert np.array_equal(labels, next(learned.cluster(plain, METHOD.choices)))
 
 
-def test_wrong_settings_are_told_before_anything_runs() -> None:
+def test_wrong_settings_are_reported_before_anything_runs() -> None:
     with pytest.raises(DataError, match=r"no such preset: 'papers'; did you mean 'paper'?"):
         SynSetMine(preset="papers")
     with pytest.raises(DataError, match=r"no such setting: 'epoch'; did you mean 'epochs'"):
@@ -164,6 +166,6 @@ def test_our_own_model_groups_as_mining_does_in_any_order() -> None:
     learned = DefaultSynSetMine(views=("vectors", "strings")).fit(data_)
     for seed in range(3):
         terms = tuple(order_terms(held.terms, "random", seed=seed))
-        (labels,) = learned.cluster(Task(terms=terms, views=new), [{"threshold": 0.5}])
+        (labels,) = learned.cluster(ClusteringTask(terms=terms, views=new), [{"threshold": 0.5}])
         mined = generate_sets(learned.model, new, terms).sets
         assert SynonymSets.from_labels(terms, labels.tolist()).partition == mined.partition

@@ -19,7 +19,7 @@ from synsetmine.corpus import (
     read_corpus,
 )
 from synsetmine.corpus.documents import document_schema
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, ErrorCounts
 from synsetmine.runs.results import PlaceCounter, PlaceTable
 from synsetmine.text.counters import count_together
 from synsetmine.text.matcher import NameMatcher
@@ -70,7 +70,7 @@ def read(
 
 def read_broken(path: Path, format: CorpusFormat | None = None) -> tuple[list[str], list[str]]:
     """(Texts that are read, errors that are kept); without `skipped` the first one is raised."""
-    skipped = Skipped()
+    skipped = ErrorCounts()
     texts = [d.text for d in read_corpus(path, format=format, skipped=skipped)]
     errors = [str(error) for kind in skipped.examples.values() for error in kind]
     with pytest.raises(DataError) as caught:

@@ -12,8 +12,8 @@ from synsetmine.pipeline.mining import RehearsalLevel, RehearsalSummary
 from synsetmine.pipeline.report.findings import (
     Epochs,
     Findings,
+    HeldOutScore,
     Penalties,
-    Score,
     StageSummary,
 )
 from synsetmine.runs import MinedSet, MinedTerm, Sentence
@@ -102,7 +102,10 @@ def sample(
         },
         entity_names=names,
         training=training or Epochs(history, 14, "ARI"),
-        scores=[Score("ARI", 0.8472, 0.0112, "adjusted Rand index"), Score("NMI", 0.97)],
+        scores=[
+            HeldOutScore("ARI", 0.8472, 0.0112, "adjusted Rand index"),
+            HeldOutScore("NMI", 0.97),
+        ],
         thresholds=[(i / 10, i / 12, i / 11, i / 13) for i in range(1, 10)],
         threshold=0.5,
         sets=mined,
@@ -163,7 +166,7 @@ def findings_with(text: str) -> Findings:
         dropped={text: tally},
         entity_names={text: text},
         training=Epochs([(1, 0.5, 0.5)], 1, text),
-        scores=[Score(text, 0.5, 0.1, text)],
+        scores=[HeldOutScore(text, 0.5, 0.1, text)],
         thresholds=[(0.5, 0.5, 0.5, 0.5)],
         threshold=0.5,
         sets=[one_set(text), MinedSet(f"{text}2", pair)],

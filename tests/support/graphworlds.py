@@ -9,20 +9,20 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from synsetmine.rivals.base import Choice, Floats, Labels, Method, Task, TrainingData
+from synsetmine.rivals.base import Choice, ClusteringTask, Floats, Labels, Method, TrainingData
 from synsetmine.rivals.communities import Pairs
 from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews
 
 
-def task_of(matrix: npt.ArrayLike, *, seed: int = 0) -> Task:
+def task_of(matrix: npt.ArrayLike, *, seed: int = 0) -> ClusteringTask:
     rows = np.asarray(matrix, dtype=np.float32)
     terms = tuple(Term(f"t{i}") for i in range(len(rows)))
     views = TermViews(vectors=(TermVectors(terms, rows),))
-    return Task(terms=terms, views=views, k=1, seed=seed)
+    return ClusteringTask(terms=terms, views=views, k=1, seed=seed)
 
 
-def cluster(method: Method, task: Task, choices: Sequence[Choice] = ()) -> list[Labels]:
+def cluster(method: Method, task: ClusteringTask, choices: Sequence[Choice] = ()) -> list[Labels]:
     data = TrainingData(training=SynonymSets.of([]), views=task.views, size=len(task.terms))
     return list(method.fit(data).cluster(task, choices or method.choices))
 

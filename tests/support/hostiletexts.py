@@ -17,7 +17,7 @@ from synsetmine.corpus import read_corpus
 from synsetmine.corpus.documents import write_documents
 from synsetmine.corpus.pages import html_text, markdown_text
 from synsetmine.corpus.wikitext import Site, label_of, pipe_trick, plain_text, read_target
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, ErrorCounts
 from synsetmine.export.formats import FORMATS
 from synsetmine.export.solr import lint_file
 from synsetmine.io.sets import read_sets, read_vocabulary
@@ -71,7 +71,7 @@ def read_wiki(folder: Path) -> None:
                 stream.write(f"<page>{written}<revision><text>{escape(text)}</text></revision>")
                 stream.write("</page>\n")
         stream.write("</mediawiki>")
-    for _ in read_corpus([dump], skipped=Skipped()):
+    for _ in read_corpus([dump], skipped=ErrorCounts()):
         pass
     read_kb(dump, format="mediawiki", anchors=1)
 
@@ -150,7 +150,7 @@ def read_thesauri(folder: Path) -> None:
             (folder / name).write_text(content)
             with suppress(DataError):
                 read_kb(
-                    folder / name, format="umls" if name == "a.RRF" else None, skipped=Skipped()
+                    folder / name, format="umls" if name == "a.RRF" else None, skipped=ErrorCounts()
                 )
 
 
@@ -161,7 +161,7 @@ def read_texts(folder: Path) -> None:
         (folder / "a.jsonl").write_text(f'{{"id": "1", "text": "{text}"}}\n')
         for path in sorted(folder.glob("a.*")):
             with suppress(DataError):
-                list(read_corpus([path], skipped=Skipped()))
+                list(read_corpus([path], skipped=ErrorCounts()))
         list(pieces(text))
 
 
@@ -175,7 +175,7 @@ def read_pages(_folder: Path) -> None:
 def write_exports(folder: Path) -> None:
     entries = [entry(f"c{n}", f"a{n}", text) for n, text in enumerate(lines(SIZE // 20))]
     for form in FORMATS.values():
-        form.writable(entries, Skipped())
+        form.writable(entries, ErrorCounts())
     (folder / "synonyms.txt").write_text("\n".join(lines(SIZE // 4)), "utf-8")
     lint_file(folder / "synonyms.txt")
 

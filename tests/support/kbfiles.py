@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, ErrorCounts
 from synsetmine.kb import KbFormat, KnowledgeBase, Scope, read_kb
 
 ALL: tuple[Scope, ...] = ("EXACT", "BROAD", "NARROW", "RELATED")
@@ -36,7 +36,7 @@ def check_broken(
         read_kb(path, format=form)
     assert str(caught.value).startswith(f"{path}:{line}: {problem}")
     assert "\n" not in str(caught.value)
-    skipped = Skipped()
+    skipped = ErrorCounts()
     assert content_of(read_kb(path, format=form, skipped=skipped)) == rest
     (examples,) = skipped.examples.values()
     assert [str(error) for error in examples] == [str(caught.value)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from synsetmine.errors import Skipped
+from synsetmine.errors import ErrorCounts
 from synsetmine.export.formats import FORMATS
 from synsetmine.runs import MinedSet, MinedTerm
 from tests.support.strategies import PIECES
@@ -31,7 +31,7 @@ def nasty_entries() -> st.SearchStrategy[list[MinedSet]]:
 
 
 def writable(name: str, entries: list[MinedSet]) -> list[MinedSet]:
-    return FORMATS[name].writable(entries, Skipped())
+    return FORMATS[name].writable(entries, ErrorCounts())
 
 
 def surfaces(one: MinedSet) -> tuple[str, ...]:

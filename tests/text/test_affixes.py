@@ -7,8 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from synsetmine.normalization import fold, normal_form, token_spans
-from synsetmine.text.affixes import known_part
-from synsetmine.text.matcher import NameMatcher
+from synsetmine.text.matcher import NameMatcher, known_part
 
 Found = list[tuple[int, int, str]]  # start, end, form
 

@@ -32,7 +32,7 @@ def test_there_is_one_weight_for_each_feature() -> None:
     assert [*json.loads(text)["weights"]] == names
 
 
-def test_phrases_of_the_same_count_are_told_apart_by_what_stands_beside_them() -> None:
+def test_phrases_of_the_same_count_are_kept_apart_by_what_stands_beside_them() -> None:
     texts = [
         text
         for i in range(20)

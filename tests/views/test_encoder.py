@@ -76,7 +76,7 @@ def test_each_term_gets_the_vector_of_its_surface(counter: LetterCounter) -> Non
     assert sorted(text for texts in counter.asked for text in texts) == ["a||b", "banana", "pea"]
 
 
-def test_batches_are_of_one_length_and_told(counter: LetterCounter) -> None:
+def test_batches_are_of_one_length_and_reported(counter: LetterCounter) -> None:
     told: list[tuple[int, int]] = []
     terms = [Term(text) for text in ("aa", "e", "aaaa", "eee", "aaaaa")]
     vectors = encode_terms(

@@ -150,7 +150,7 @@ def test_settings_out_of_range_are_refused(name: str) -> None:
         train(animals(), NAMES, **{name: 0})
 
 
-def test_a_missing_extra_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gensim", None)
     with pytest.raises(SynsetmineError, match=r"pip install 'synsetmine\[skipgram\]'"):
         train(animals())

@@ -145,7 +145,7 @@ BROKEN_ROWS = [
 
 @pytest.mark.parametrize("header", [b"", b"3 2\n"], ids=["glove", "word2vec"])
 @pytest.mark.parametrize(("row", "problem"), BROKEN_ROWS)
-def test_a_broken_row_is_told_and_can_be_skipped(
+def test_a_broken_row_is_reported_and_can_be_skipped(
     tmp_path: Path, header: bytes, row: str | bytes, problem: str
 ) -> None:
     broken = row.encode() if isinstance(row, str) else row
@@ -242,7 +242,7 @@ def test_a_binary_file_cut_anywhere_is_refused(tmp_path: Path, cut: int) -> None
         ({"a": [1.0, 2.0], "a||": [0.0, 0.0]}, ":2: this term already has a vector: 'a'"),
     ],
 )
-def test_a_broken_record_is_told_and_can_be_skipped(
+def test_a_broken_record_is_reported_and_can_be_skipped(
     tmp_path: Path, rows: dict[str, list[float]], problem: str
 ) -> None:
     path = stored(tmp_path, packed(rows | {"c": [3.0, 4.0]}, newline=False), "x.bin")

@@ -17,13 +17,12 @@ from synsetmine.cli.compare import compare, datasets
 from synsetmine.cli.export import export
 from synsetmine.cli.group import apply_plan, group
 from synsetmine.cli.mine import evaluate, mine, rank, score
-from synsetmine.cli.push import push
 from synsetmine.cli.review import export_reviews, import_reviews, judge, review
 from synsetmine.cli.run import demo, init, report, run
 from synsetmine.cli.server import mcp, serve
 from synsetmine.cli.stages import knowledge, link, read, supervise, vectors, vocabulary
 from synsetmine.cli.train import finetune, train, tune
-from synsetmine.cli.vocabularies import abbreviations, apply_names, convert, lint
+from synsetmine.cli.vocabularies import abbreviations, apply_names, convert, lint, push
 from synsetmine.errors import SynsetmineError, choose_among
 
 # Bad data, a bad model, an unwritable place. typer has 2 for wrong usage, and the last one.
@@ -119,15 +118,15 @@ def main() -> None:
 
 def _wrong_usage(error: Any) -> str:
     """The problem with the next step, without the box that typer draws around it."""
-    told: str = error.format_message().removesuffix(".").replace("Value error, ", "")
-    unknown = re.search(r"'([^']*)' is not one of ('.*')$", told)
+    message: str = error.format_message().removesuffix(".").replace("Value error, ", "")
+    unknown = re.search(r"'([^']*)' is not one of ('.*')$", message)
     if unknown is not None:
         choices = re.findall(r"'([^']*)'", unknown[2])
-        told = f"{told[: unknown.start()]}no such value: {unknown[1]!r}; "
-        told += choose_among(unknown[1], choices)
-    if told.endswith("?") or error.ctx is None:
-        return told
-    return f"{told}; see `{error.ctx.command_path} --help`"
+        message = f"{message[: unknown.start()]}no such value: {unknown[1]!r}; "
+        message += choose_among(unknown[1], choices)
+    if message.endswith("?") or error.ctx is None:
+        return message
+    return f"{message}; see `{error.ctx.command_path} --help`"
 
 
 def _in_words(error: BaseException) -> str:

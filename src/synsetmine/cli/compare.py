@@ -19,11 +19,16 @@ from synsetmine.cli.inputs import (
     load_vectors,
     load_views,
 )
-from synsetmine.cli.options import option_of, out_folder, output_folder
+from synsetmine.cli.options import (
+    SettingOptions,
+    option_of,
+    out_folder,
+    output_folder,
+    with_settings,
+)
 from synsetmine.devices import choose_device
 from synsetmine.errors import DataError, SynsetmineError
-from synsetmine.models.paper.settings import PresetName
-from synsetmine.pipeline.settings import SuperviseSettings
+from synsetmine.pipeline.settings import ComparisonSettings, SuperviseSettings
 from synsetmine.schema import settings_in
 
 if TYPE_CHECKING:
@@ -91,6 +96,7 @@ def datasets(
     console.show_table(("file", "bytes"), [(str(f), str(f.stat().st_size)) for f in files])
 
 
+@with_settings
 def compare(
     sets: Annotated[
         Path | None, typer.Argument(help="Training sets: .set, .jsonl, or Solr's synonyms.txt.")
@@ -120,37 +126,12 @@ def compare(
         ),
     ] = "all",
     encoder: Encoder = None,
-    preset: Annotated[
-        PresetName, typer.Option(help="Settings of `synsetmine`, the paper's model.")
-    ] = "paper",
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of each method.")] = 5,
-    orders: Annotated[
-        int, typer.Option(min=1, help="Random vocabulary orders for each seed.")
-    ] = 20,
-    samples: Annotated[
-        int, typer.Option(min=1, help="Subsamples of the training sets to tune on.")
-    ] = 5,
-    expect_size: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help="Prefer sets of at least this many terms for tuning. Give 3 or more if you "
-            "expect larger sets than most training sets.",
-        ),
-    ] = 2,
+    *,
+    settings: Annotated[ComparisonSettings, SettingOptions()],
     out: Annotated[
         Path | None,
         out_folder("Folder for comparison.md, .json and .svg; a comparison resumes from it."),
     ] = None,
-    workers: Annotated[
-        int,
-        typer.Option(
-            "--workers",
-            "-w",
-            min=1,
-            help="Methods to run in parallel; times are accurate only with 1.",
-        ),
-    ] = 1,
     show: Annotated[bool, typer.Option("--list", help="List the methods and exit.")] = False,
     as_json: AsJson = False,
     device: Device = "auto",
@@ -163,13 +144,13 @@ def compare(
 
     Example: `synsetmine compare train.set --test test.set -v vectors.txt -m ours,today -o compared`
     """
-    from synsetmine.rivals.comparison import Plan
+    from synsetmine.rivals.comparison import ComparisonPlan
     from synsetmine.rivals.comparison import compare as run
     from synsetmine.rivals.page import COLUMNS, cells, notes, summarise, write_comparison
     from synsetmine.rivals.registry import methods as all_methods
     from synsetmine.rivals.registry import select
 
-    known = all_methods(preset=preset)
+    known = all_methods(preset=settings.preset)
     named = [name.strip() for name in methods.split(",")]
     chosen = select(named, known)
     if show:
@@ -179,17 +160,18 @@ def compare(
         raise typer.BadParameter("give a file of training sets", param_hint="SETS")
     training, gold = _split(sets, test, held_out, skip_bad)
     views = _views(vectors or [], encoder, training, gold, skip_bad, device)
-    plan = Plan(
+    plan = ComparisonPlan(
         training=training,
         test=gold,
         views=views,
-        seeds=seeds,
-        orders=orders,
-        samples=samples,
-        expect_size=expect_size,
+        seeds=settings.seeds,
+        orders=settings.orders,
+        samples=settings.samples,
+        expect_size=settings.expect_size,
         device=choose_device(device),
     )
     entries = _possible(chosen, views, named=named)
+    workers = settings.workers
     if workers > 1:
         console.say(f"{workers} methods run in parallel, so the measured times will be too long")
     with console.progress_bar("comparing") as bar:

@@ -15,7 +15,7 @@ import typer
 from synsetmine.errors import DataError, quantity_of_plural, shorten
 
 if TYPE_CHECKING:
-    from synsetmine.errors import Skipped
+    from synsetmine.errors import ErrorCounts
     from synsetmine.types import Term
 
 SHOWN = 5
@@ -105,7 +105,7 @@ def report_skipped(skipped: Sequence[DataError]) -> None:
         say(f"  … and {len(skipped) - SHOWN} more")
 
 
-def report_left_out(skipped: Skipped) -> None:
+def report_left_out(skipped: ErrorCounts) -> None:
     """Warn of skipped terms, with the number and an example of each problem."""
     for problem, count in skipped.counts.items():
         first = shorten(repr(skipped.examples[problem][0].value), 60)
@@ -138,15 +138,15 @@ class ProgressBar:
         self._task = task
         self._label = label
         self._unit = unit
-        self._told = time.monotonic()
+        self._last_line = time.monotonic()
 
     def update(self, done: int, total: int, note: str = "", *, line: bool | None = None) -> None:
         """Show that `done` of `total` is done; in a pipe now and then, or as `line` says."""
         if self._bar is not None:
             self._bar.update(self._task, completed=done, total=total, note=one_line(note))
             return
-        if line or (line is None and time.monotonic() - self._told >= QUIET):
-            self._told = time.monotonic()
+        if line or (line is None and time.monotonic() - self._last_line >= QUIET):
+            self._last_line = time.monotonic()
             far = (
                 f"{done}/{total}"
                 if self._unit != "bytes"

@@ -19,6 +19,7 @@ from synsetmine.cli.options import (
     with_settings,
 )
 from synsetmine.errors import DataError, SynsetmineError, quantity
+from synsetmine.pipeline.settings import ExportSettings
 from synsetmine.schema import setting
 
 if TYPE_CHECKING:
@@ -119,17 +120,8 @@ def export(
         ),
     ],
     out: Annotated[Path, out_file("The file to write.", stdout="")],
-    threshold: Annotated[
-        float, typer.Option(help="Leave out terms that joined with a lower probability.")
-    ] = 0.0,
-    min_size: Annotated[int, typer.Option(help="Leave out sets of fewer terms.")] = 2,
-    preferred: Annotated[
-        Literal["knowledge", "frequent"],
-        typer.Option(
-            help="The preferred term of a set: the name in the knowledge base, if it is one of "
-            "the terms, or always the most frequent one."
-        ),
-    ] = "knowledge",
+    *,
+    settings: Annotated[ExportSettings, SettingOptions()],
     counts: Annotated[
         Path | None, typer.Option(help="For a file of sets: a TSV file of its terms and counts.")
     ] = None,
@@ -167,7 +159,6 @@ def export(
             "--known-only", help="Leave out sets without an entity of the knowledge base."
         ),
     ] = False,
-    *,
     options: Annotated[dict[str, Any], SettingOptions(changes=FormatOptions)],
     skip_bad: SkipBad = False,
     formats: Annotated[
@@ -217,7 +208,7 @@ def export(
     """
     del formats
     check_not_input(out, source, counts, trace, kb, reviews)
-    from synsetmine.errors import Skipped
+    from synsetmine.errors import ErrorCounts
     from synsetmine.export import FORMATS, About, choose_entries
 
     chosen = FORMATS[format]
@@ -228,13 +219,13 @@ def export(
     sets = _apply_reviews(sets, source, reviews, accepted=accepted)
     if known_only:
         sets = _known_sets(sets)
-    skipped = Skipped()
-    above = choose_entries(sets, threshold=threshold, min_size=1)
+    skipped = ErrorCounts()
+    above = choose_entries(sets, threshold=settings.threshold, min_size=1)
     entries = choose_entries(
         sets,
-        threshold=threshold,
-        min_size=min_size,
-        preferred=preferred,
+        threshold=settings.threshold,
+        min_size=settings.min_size,
+        preferred=settings.preferred,
         kinds=kinds,
         skipped=skipped,
     )
@@ -242,7 +233,8 @@ def export(
     if below := sum(len(mined.terms) for mined in sets) - _terms(above):
         console.say(f"left out: {quantity(below, 'term')} below the threshold or judged incorrect")
     if small := len(sets) - len(entries):
-        console.say(f"left out: {quantity(small, 'set')} of fewer than {min_size} terms")
+        too_small = f"of fewer than {settings.min_size} terms"
+        console.say(f"left out: {quantity(small, 'set')} {too_small}")
     console.report_left_out(skipped)
     if not written:
         raise SynsetmineError(f"no set of {source} is left to export; {out} is not written")

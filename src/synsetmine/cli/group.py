@@ -175,7 +175,7 @@ def group(
     for place, written in enumerate(outputs):
         check_not_input(written, source, known, never, always, *outputs[place + 1 :])
     from synsetmine.corpus.name_lists import read_pairs, read_rows
-    from synsetmine.errors import Skipped
+    from synsetmine.errors import ErrorCounts
     from synsetmine.io.files import cache_root
     from synsetmine.pipeline.cost import Cost
     from synsetmine.pipeline.grouping import group as group_names
@@ -228,7 +228,7 @@ def group(
             judge=asked,
             progress=bar.update,
         )
-    left_out = Skipped()
+    left_out = ErrorCounts()
     if registry is not None and entities is not None:
         if plan is None:
             grown = entities.grown(grouping, never=cannot_link)

@@ -36,7 +36,7 @@ from synsetmine.cli.options import (
 )
 from synsetmine.devices import choose_device
 from synsetmine.errors import DataError, shorten
-from synsetmine.pipeline.settings import MineSettings, SetLimits, VocabularySettings
+from synsetmine.pipeline.settings import MineSettings, RankSettings, SetLimits, VocabularySettings
 from synsetmine.schema import settings_in
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def rank(
     members: Members,
     *,
     inputs: ModelInputOptions,
-    top: Annotated[int, typer.Option("--top", "-n", min=1, help="How many terms to show.")] = 10,
+    settings: Annotated[RankSettings, SettingOptions()],
     as_json: AsJson = False,
     device: Device = "auto",
     skip_bad: SkipBad = False,
@@ -145,7 +145,7 @@ def rank(
     missing = [term for term in model.vocabulary if term not in known]
     console.report_missing(missing, len(model.vocabulary), "cannot be ranked")
     _report_strings(model.tables, own)
-    best = prepared.rank(own, top=top)
+    best = prepared.rank(own, top=settings.top)
     _show([(str(term), probability) for term, probability in best], as_json)
 
 

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.options import SettingOptions, out_file, place_of, with_settings
+from synsetmine.cli.options import SettingOptions, option_of, out_file, place_of, with_settings
 from synsetmine.cli.server import ServerOptions, check_packages, listen_and_serve
 from synsetmine.errors import SynsetmineError, quantity
-from synsetmine.pipeline.settings import JudgeSettings
+from synsetmine.pipeline.settings import JudgeSettings, ReportSettings, SetReviewSettings
+from synsetmine.schema import settings_in
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -41,11 +42,7 @@ def review(
         bool, typer.Option("--open/--no-open", help="Open the page in a browser.")
     ] = True,
     document_prefix: Annotated[
-        str | None,
-        typer.Option(
-            help="Prefix for ids of documents that are no CURIEs, DOIs or URLs, such as PMID for "
-            "MEDLINE: the ids become links.",
-        ),
+        str | None, option_of(settings_in(ReportSettings)["document_prefix"])
     ] = None,
 ) -> None:
     """Review mined sets in a browser: accept, reject, correct, split and merge them.
@@ -169,12 +166,7 @@ def judge(
     settings: Annotated[
         JudgeSettings, SettingOptions(leave_out=("backoff", "band"), panel="Language model")
     ],
-    below: Annotated[
-        float,
-        typer.Option(
-            min=0, max=1, help="Ask about sets with a term whose probability is below this."
-        ),
-    ] = 0.9,
+    chosen: Annotated[SetReviewSettings, SettingOptions()],
 ) -> None:
     """Let a language model review the unsure sets of a run.
 
@@ -190,7 +182,7 @@ def judge(
     from synsetmine.pipeline.unsure_names import judge_run
 
     with console.progress_bar("questions") as bar:
-        done = judge_run(run, Judge(settings), below=below, progress=bar.update)
+        done = judge_run(run, Judge(settings), below=chosen.below, progress=bar.update)
     if done.conflicts:
         console.warn(f"{done.conflicts} sets left out: a reviewer has changed them in the meantime")
     report_judge(done.report)

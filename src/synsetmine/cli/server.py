@@ -162,11 +162,10 @@ def serve(
     check_packages("web")
     check_inputs(source, inputs, sets_only=sets_only)
 
-    from synsetmine.review.web.api import Service, serving_app
-    from synsetmine.review.web.search import SearchPage
+    from synsetmine.review.web.api import SearchPage, ServerState, serving_app
     from synsetmine.runs.folder import is_run
 
-    service = Service()
+    service = ServerState()
 
     def load() -> None:
         answers = open_answers(

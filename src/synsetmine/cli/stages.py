@@ -275,5 +275,5 @@ def vectors(
     with stage_context(
         "vectors", work=work, documents=documents, cooccurrence=counts, vectors=out
     ) as context:
-        result = make_vectors(settings, context, terms, counted=counts is not None)
+        result = make_vectors(settings, context, terms, has_counts=counts is not None)
     report_result(result, f"written to {out}")

@@ -32,8 +32,13 @@ from synsetmine.cli.options import SettingOptions, option_of, out_folder, with_s
 from synsetmine.devices import choose_device, require_torch
 from synsetmine.errors import CheckpointError, DataError, SynsetmineError
 from synsetmine.io.files import read_json, sha256
-from synsetmine.models.paper.settings import PRESETS, PresetName, TrainingSettings
-from synsetmine.pipeline.settings import EncoderSettings, ModelChoice, TuningSettings
+from synsetmine.models.paper.settings import PRESETS, TrainingSettings
+from synsetmine.pipeline.settings import (
+    CrossValidationSettings,
+    EncoderSettings,
+    ModelChoice,
+    TuningSettings,
+)
 from synsetmine.schema import settings_in
 
 if TYPE_CHECKING:
@@ -292,20 +297,11 @@ def tune(
             "each setting. `architecture` takes names such as both-250-500.",
         ),
     ],
-    sample: Annotated[
-        int | None, typer.Option(min=1, help="Try only this many random combinations of the grid.")
-    ] = None,
-    preset: Annotated[
-        PresetName, typer.Option(help="Preset of the settings outside the grid.")
-    ] = "paper",
+    *,
+    validation: Annotated[CrossValidationSettings, SettingOptions()],
     settings: Annotated[
         Path | None, typer.Option(help="JSON file of settings that override the preset.")
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Number of folds; no entity is in two.")] = 5,
-    workers: Annotated[
-        int, typer.Option("--workers", "-w", min=1, help="Number of processes.")
-    ] = 1,
-    *,
     options: Annotated[
         dict[str, Any],
         SettingOptions(changes=TrainingSettings, only=("epochs", "seed"), checked=False),
@@ -326,10 +322,10 @@ def tune(
     from synsetmine.models.paper.tune import sample as pick
     from synsetmine.models.paper.tune import tune as cross_validate
 
-    base = _changed_settings(PRESETS[preset], settings, options)
+    base = _changed_settings(PRESETS[validation.preset], settings, options)
     candidates = combinations(parse_grid(grid))
-    if sample is not None:
-        candidates = pick(candidates, sample, seed=base.seed)
+    if validation.sample is not None:
+        candidates = pick(candidates, validation.sample, seed=base.seed)
     training_sets, table = load_sets(sets, skip_bad), load_vectors(vectors, skip_bad)
     missing = table.missing(training_sets.terms)
     console.report_missing(missing, len(training_sets.terms), "are left out")
@@ -340,8 +336,8 @@ def tune(
             base,
             candidates,
             out=out,
-            folds=folds,
-            workers=workers,
+            folds=validation.folds,
+            workers=validation.workers,
             device=choose_device(device),
             progress=bar.update,
         )

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from synsetmine.errors import DataError
 from synsetmine.io.files import Source, atomic_write, parse_json
 from synsetmine.io.parquet import ParquetReader, parquet_errors
-from synsetmine.io.sheets import sheet_rows
-from synsetmine.io.tables import Row, rows_in
+from synsetmine.io.tables import Row, rows_in, sheet_rows
 from synsetmine.normalization import nfc
 from synsetmine.types import Document, Mention
 
@@ -380,10 +379,10 @@ def _check_columns(header: list[str], fields: Fields, path: Path) -> list[str]:
     """The columns to read; all text columns must be there."""
     for name in fields.texts:
         if name not in header:
-            found = f"{name} is not among {', '.join(header)}"
+            listed = f"{name} is not among {', '.join(header)}"
             hint = "name it with --text-field, in a project as text_field of [corpus]"
             problem = "a text column is missing"
-            raise DataError(problem, path=path, value=found[:1000], hint=hint)
+            raise DataError(problem, path=path, value=listed[:1000], hint=hint)
     return [name for name in dict.fromkeys((*fields.texts, fields.id)) if name in header]
 
 

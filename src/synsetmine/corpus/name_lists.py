@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from synsetmine.corpus.documents import TableFormat, check_unicode, parquet_columns, table_rows
-from synsetmine.errors import DataError, Skipped, choose_among, shorten, skip_broken
+from synsetmine.errors import DataError, ErrorCounts, choose_among, shorten, skip_broken
 from synsetmine.io.files import AS_XLSX, OTHER_SHEETS, STDIN, Source, parse_json, plain_name
 from synsetmine.io.sets import Vocabulary, read_vocabulary
 from synsetmine.io.tables import unescape_formula
@@ -28,14 +28,19 @@ NO_LISTS = {".json", ".set", ".tab", ".xml", ".html", ".pdf", *OTHER_SHEETS}
 _Values: TypeAlias = Sequence[object]  # name, context, type, id
 
 
-class Row(NamedTuple):
-    """A row of a list: a name, with what the list says about it."""
+class NameRow(NamedTuple):
+    """A name in a list, a table or a registry, with what tells it from equal names there."""
 
     name: str  # empty if it is missing
-    contexts: tuple[str, ...] = ()  # sentences or descriptions
     type: str = ""
     sense: int = 0  # of the names that are equal, which one it is
-    id: str = ""
+    contexts: tuple[str, ...] = ()  # sentences or descriptions
+    id: str = ""  # of the row in its table
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What makes it one name of a list."""
+        return name_key(self.name), name_key(self.type), self.sense
 
 
 def read_names(
@@ -43,7 +48,7 @@ def read_names(
     *,
     column: str | None = None,
     format: ListFormat | None = None,
-    skipped: list[DataError] | Skipped | None = None,
+    skipped: list[DataError] | ErrorCounts | None = None,
     on_column: Callable[[str], None] | None = None,
 ) -> list[str]:
     """The names in a file, in its order; a missing one is an empty string.
@@ -62,7 +67,7 @@ def read_terms(
     path: str | Path,
     *,
     column: str | None = None,
-    skipped: list[DataError] | Skipped | None = None,
+    skipped: list[DataError] | ErrorCounts | None = None,
 ) -> Vocabulary:
     """The terms of a vocabulary, or those in a column of a table (.csv, .xlsx or .parquet).
 
@@ -89,9 +94,9 @@ def read_rows(
     type_column: str | None = None,
     id_column: str | None = None,
     format: ListFormat | None = None,
-    skipped: list[DataError] | Skipped | None = None,
+    skipped: list[DataError] | ErrorCounts | None = None,
     on_column: Callable[[str], None] | None = None,
-) -> list[Row]:
+) -> list[NameRow]:
     """The rows of a list: names as `read_names` reads them, with what other columns have.
 
     A context is a string; in JSON lines and Parquet it may be a list of strings, too.
@@ -115,7 +120,7 @@ def read_rows(
     source = Source(path, skipped)
     match format:
         case "text":
-            return [Row(line) for _, line in source.lines()]
+            return [NameRow(line) for _, line in source.lines()]
         case "csv" | "tsv" | "xlsx":
             values = _table_values(source, columns, format)
         case "jsonl":
@@ -125,9 +130,9 @@ def read_rows(
     rows = []
     for number, (name, context, type_, row_id) in values:
         with source.skip_broken(number):
-            rows.append(
-                Row(name_text(name), contexts_in(context), type_text(type_), id=id_text(row_id))
-            )
+            texts = contexts_in(context)
+            row = NameRow(name_text(name), type_text(type_), contexts=texts, id=id_text(row_id))
+            rows.append(row)
     return rows
 
 
@@ -232,7 +237,7 @@ def names_in(names: Any, column: str | None = None) -> Iterator[str]:
 
 def rows_in(
     names: Any, column: str | None = None, *, contexts: Any = None, types: Any = None
-) -> list[Row]:
+) -> list[NameRow]:
     """The names in a Python object, with a context and a type for each.
 
     `contexts` and `types` are as long as the names, or columns of the table that has the names. A
@@ -250,7 +255,7 @@ def rows_in(
     rows = []
     for position, (name, context, type_) in enumerate(zip(listed, *columns, strict=True)):
         try:
-            rows.append(Row(name, contexts_in(context), type_text(type_)))
+            rows.append(NameRow(name, type_text(type_), contexts=contexts_in(context)))
         except DataError as error:
             raise DataError(f"{error.problem} (item {position})", value=error.value) from None
     return rows

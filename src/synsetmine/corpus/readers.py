@@ -20,7 +20,7 @@ from synsetmine.corpus.documents import (
 )
 from synsetmine.corpus.mediawiki import read_articles
 from synsetmine.corpus.pages import read_page
-from synsetmine.errors import DataError, Skipped, raise_or_keep
+from synsetmine.errors import DataError, ErrorCounts, raise_or_keep
 from synsetmine.io.files import LONGEST, Meter, Source, cannot_open, plain_name
 from synsetmine.types import Document, Mention, Progress
 
@@ -72,7 +72,7 @@ def read_corpus(
     format: CorpusFormat | None = None,
     text_field: str = "text",
     id_field: str = "id",
-    skipped: Skipped | None = None,
+    skipped: ErrorCounts | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Document]:
     """The documents of a file, a folder, a pattern such as `abstracts/*.jsonl.gz`, or a list.
@@ -110,7 +110,7 @@ def read_corpus(
 def _read_all(
     files: Mapping[Path, _CorpusFile],
     fields: Fields,
-    skipped: Skipped | None,
+    skipped: ErrorCounts | None,
     progress: Progress | None,
 ) -> Iterator[Document]:
     sizes = {path: _size(path) for path in files}
@@ -121,7 +121,7 @@ def _read_all(
                 yield from _read_one(Source(path, skipped, on_read, folder), format, fields)
             except DataError as error:  # the file cannot be read from here on
                 raise_or_keep(error, skipped)
-    meter.tell()
+    meter.report()
 
 
 def _read_one(source: Source, format: CorpusFormat, fields: Fields) -> Iterator[Document]:
@@ -162,7 +162,7 @@ class _CorpusFile(NamedTuple):
 
 
 def _files_of(
-    where: Where, format: CorpusFormat | None, skipped: Skipped | None
+    where: Where, format: CorpusFormat | None, skipped: ErrorCounts | None
 ) -> dict[Path, _CorpusFile]:
     if format is not None and format not in get_args(CorpusFormat):
         raise DataError(
@@ -180,7 +180,7 @@ def _files_of(
     }
 
 
-def _expand(part: str | Path, skipped: Skipped | None) -> Iterator[tuple[Path, Path | None]]:
+def _expand(part: str | Path, skipped: ErrorCounts | None) -> Iterator[tuple[Path, Path | None]]:
     """Files, each with the folder in which it was looked for."""
     path = Path(part)
     if os.path.isdir(path):  # noqa: PTH112 (a name that is too long is no folder, not an error)
@@ -200,7 +200,7 @@ def _expand(part: str | Path, skipped: Skipped | None) -> Iterator[tuple[Path, P
         raise cannot_open(path)
 
 
-def _files_in(folder: Path, skipped: Skipped | None) -> list[Path]:
+def _files_in(folder: Path, skipped: ErrorCounts | None) -> list[Path]:
     """The files with known endings in a folder and below; there must be some.
 
     The other files, but not hidden ones, go to `skipped`.

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from synsetmine import __version__
 from synsetmine.corpus.citations import check_prefix, is_prefix, source_id
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, ErrorCounts
 from synsetmine.kb.base import long_id
 from synsetmine.normalization import normal_form
 from synsetmine.runs import Judgement, MinedSet, MinedTerm, Scope
@@ -116,7 +116,7 @@ def choose_entries(
     min_size: int = 2,
     preferred: Preferred = "knowledge",
     kinds: Collection[NameKind] = KINDS,
-    skipped: Skipped | None = None,
+    skipped: ErrorCounts | None = None,
 ) -> list[MinedSet]:
     """The sets to export, each with its preferred term first and the best known next.
 
@@ -147,7 +147,7 @@ def _is_exported(term: MinedTerm, threshold: float) -> bool:
 
 
 def _of_kinds(
-    entry: MinedSet, kinds: Collection[NameKind], skipped: Skipped | None
+    entry: MinedSet, kinds: Collection[NameKind], skipped: ErrorCounts | None
 ) -> list[MinedTerm]:
     """The first term that no decision put there, which always stays, and those of these kinds.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Concatenate, TypeAlias
 
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, ErrorCounts
 from synsetmine.export.changes import (
     kgcl_entity_problem,
     kgcl_problem,
@@ -73,12 +73,12 @@ class Format:
         """Write all of the entries, and return the paths of the files."""
         return self.writer(Path(path), entries, about, **options)
 
-    def writable(self, entries: Sequence[MinedSet], skipped: Skipped) -> list[MinedSet]:
+    def writable(self, entries: Sequence[MinedSet], skipped: ErrorCounts) -> list[MinedSet]:
         """Returns the entries that it can hold; `skipped` counts the other terms and sets."""
         kept = (self._drop_refused(entry, skipped) for entry in entries)
         return [entry for entry in kept if entry is not None]
 
-    def _drop_refused(self, entry: MinedSet, skipped: Skipped) -> MinedSet | None:
+    def _drop_refused(self, entry: MinedSet, skipped: ErrorCounts) -> MinedSet | None:
         if self.refuses_entity and (problem := self.refuses_entity(entry.entity)):
             skipped.append(DataError(problem, value=entry.entity or entry.terms[0].text))
             return None

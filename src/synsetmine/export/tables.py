@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from synsetmine.corpus.citations import source_id
-from synsetmine.errors import DataError, Skipped, import_extra, skip_broken
+from synsetmine.errors import DataError, ErrorCounts, import_extra, skip_broken
 from synsetmine.export.entries import (
     OBO_PROPERTIES,
     About,
@@ -178,7 +178,7 @@ def write_patch(path: Path, entries: Sequence[MinedSet], about: About) -> list[P
     return [path]
 
 
-def read_patch(path: Path, *, refused: Skipped, reviewed: bool = False) -> Iterator[NewName]:
+def read_patch(path: Path, *, refused: ErrorCounts, reviewed: bool = False) -> Iterator[NewName]:
     """The names to add: those called correct and, unless `reviewed`, those that nobody judged.
 
     The others go to `refused`. Only the columns `entity` and `new_name` must be there.

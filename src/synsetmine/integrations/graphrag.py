@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Unpack
 
+from synsetmine.corpus.name_lists import NameRow
 from synsetmine.errors import DataError, quantity
-from synsetmine.integrations.mentions import GroupOptions, Mention, group_mentions
+from synsetmine.integrations.mentions import GroupOptions, group_mentions
 from synsetmine.pipeline.graph_files import GraphTable, read_table, write_tables
 from synsetmine.pipeline.merging import ApplicationCounts, apply_plan
 from synsetmine.pipeline.plan import Merge, Plan, PlannedMember, plan_in
@@ -46,7 +47,7 @@ def plan_graphrag(folder: str | Path, **options: Unpack[GroupOptions]) -> Plan:
     if DESCRIPTION in table.columns:
         texts = table.texts(DESCRIPTION, "name")
     mentions = [
-        Mention(title, type_, (text,))
+        NameRow(title, type_, contexts=(text,))
         for title, type_, text in zip(titles, types, texts, strict=True)
     ]
     ids = table.texts(table.column("id"), "id")

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar, Unpack
 
+from synsetmine.corpus.name_lists import NameRow
 from synsetmine.errors import DataError
 from synsetmine.integrations.mentions import (
     GroupOptions,
-    Mention,
     distinct_names,
     group_mentions,
     sentences_with,
@@ -86,13 +86,13 @@ def _nodes(document: Any) -> Iterator[Any]:
     yield from {_key(node): node for node in (*ends, *document.nodes)}.values()
 
 
-def _mention(node: Any, document: Any, context_properties: Sequence[str]) -> Mention:
+def _mention(node: Any, document: Any, context_properties: Sequence[str]) -> NameRow:
     name = str(node.id)
     texts = [node.properties.get(key) for key in context_properties]
     contexts = [text for text in texts if isinstance(text, str)]
     source = getattr(document.source, "page_content", "")
     type_ = "" if node.type == UNTYPED else node.type
-    return Mention(name, type_, (*contexts, *sentences_with(name, source)))
+    return NameRow(name, type_, contexts=(*contexts, *sentences_with(name, source)))
 
 
 def _merge_nodes(nodes: Sequence[Any], grouping: Grouping) -> list[Any]:

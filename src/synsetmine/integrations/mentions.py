@@ -6,15 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
+from synsetmine.corpus.name_lists import NameRow
 from synsetmine.models import StoredModel
 from synsetmine.normalization import name_key
+from synsetmine.notebook import ShowProgress
 from synsetmine.pipeline.grouping import NameModel, Pairs, group
 from synsetmine.pipeline.name_sets import Grouping, Member, NameSet
 from synsetmine.pipeline.name_vocabulary import KnownSets
 from synsetmine.pipeline.settings import JudgeSettings
-from synsetmine.progress import ShowProgress
 from synsetmine.text.tokens import sentence_around
 
 SENTENCES = 8  # of a text that mentions a name
@@ -36,15 +37,7 @@ class GroupOptions(TypedDict, total=False):
     progress: ShowProgress
 
 
-class Mention(NamedTuple):
-    """A name that stands for an entity, with what its tool says about it."""
-
-    name: str | None
-    type: str = ""
-    contexts: tuple[str, ...] = ()
-
-
-def group_mentions(mentions: Sequence[Mention], **options: Unpack[GroupOptions]) -> Grouping:
+def group_mentions(mentions: Sequence[NameRow], **options: Unpack[GroupOptions]) -> Grouping:
     return group(
         [mention.name for mention in mentions],
         types=[mention.type for mention in mentions],

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
-from synsetmine.integrations.mentions import GroupOptions, Mention, group_mentions, sentences_with
+from synsetmine.corpus.name_lists import NameRow
+from synsetmine.integrations.mentions import GroupOptions, group_mentions, sentences_with
 from synsetmine.pipeline.plan import Plan, plan_in
 
 try:
@@ -117,13 +118,13 @@ class SynonymResolver(EntityResolver):
         )
         entities = []
         for node in nodes:
-            name = node["name"] if isinstance(node["name"], str) else None
+            name = node["name"] if isinstance(node["name"], str) else ""
             contexts = [text for text in node["contexts"] if isinstance(text, str)]
-            if name is not None:
+            if name:
                 for chunk in sorted(set(chunks_of.get(node["id"], ()))):
                     contexts += sentences_with(name, texts.get(chunk, ""))
             labels = " ".join(sorted(set(node["labels"]).difference(RESERVED)))
-            entities.append(_Entity(node["id"], Mention(name, labels, tuple(contexts))))
+            entities.append(_Entity(node["id"], NameRow(name, labels, contexts=tuple(contexts))))
         return entities
 
     def _query(self, query: str, **parameters: Any) -> list[neo4j.Record]:
@@ -133,7 +134,7 @@ class SynonymResolver(EntityResolver):
 
 class _Entity(NamedTuple):
     id: str  # of the node
-    mention: Mention
+    mention: NameRow
 
 
 def _quote(name: str) -> str:

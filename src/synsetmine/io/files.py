@@ -23,7 +23,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, Any
 
-from synsetmine.errors import DataError, Skipped, SynsetmineError, raise_or_keep, skip_broken
+from synsetmine.errors import DataError, ErrorCounts, SynsetmineError, raise_or_keep, skip_broken
 from synsetmine.types import Progress
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".zst": "zstd"}
@@ -147,7 +147,7 @@ def write_text(path: Path, text: str) -> None:
 def numbered_lines(
     path: Path,
     *,
-    skipped: list[DataError] | Skipped | None = None,
+    skipped: list[DataError] | ErrorCounts | None = None,
     on_read: Callable[[int], None] | None = None,
 ) -> Iterator[tuple[int, str]]:
     """Yield (line number, line without its end) of a UTF-8 text file, plain or compressed.
@@ -166,7 +166,7 @@ def numbered_lines(
 def byte_lines(
     path: Path,
     *,
-    skipped: list[DataError] | Skipped | None = None,
+    skipped: list[DataError] | ErrorCounts | None = None,
     on_read: Callable[[int], None] | None = None,
 ) -> Iterator[tuple[int, bytes]]:
     """Yield (line number, line with its end) of a file, without a byte order mark.
@@ -432,7 +432,7 @@ class Source:
     """
 
     path: Path
-    skipped: list[DataError] | Skipped | None = None
+    skipped: list[DataError] | ErrorCounts | None = None
     on_read: Callable[[int], None] | None = None
     folder: Path | None = None  # in which it was looked for
 
@@ -465,7 +465,7 @@ class Source:
 
 
 class Meter:
-    """Tells a callback how many bytes of all files are read, about once a megabyte."""
+    """Reports to a callback how many bytes of all files are read, about once a megabyte."""
 
     STEP = 2**20
 
@@ -473,7 +473,7 @@ class Meter:
         self._total = total
         self._progress = progress
         self._read = 0
-        self._told = 0
+        self._reported = 0
 
     @contextmanager
     def start_file(self, size: int) -> Iterator[Callable[[int], None]]:
@@ -485,13 +485,13 @@ class Meter:
 
         def add(count: int) -> None:
             self._read = min(self._read + count, end)
-            if self._read - self._told >= self.STEP:
-                self.tell()
+            if self._read - self._reported >= self.STEP:
+                self.report()
 
         yield add
         add(size)
 
-    def tell(self) -> None:
-        self._told = self._read
+    def report(self) -> None:
+        self._reported = self._read
         if self._progress is not None:
             self._progress(self._read, self._total)

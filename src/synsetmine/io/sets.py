@@ -14,7 +14,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from synsetmine.errors import DataError, Skipped, raise_or_keep, skip_broken
+from synsetmine.errors import DataError, ErrorCounts, raise_or_keep, skip_broken
 from synsetmine.io.files import numbered_lines, parse_json, plain_name, write_text
 from synsetmine.io.rules import has_arrow, parse_rule
 from synsetmine.normalization import is_unicode
@@ -78,7 +78,7 @@ _QUOTED = re.compile(
 def read_sets(
     path: str | Path,
     *,
-    skipped: list[DataError] | Skipped | None = None,
+    skipped: list[DataError] | ErrorCounts | None = None,
     allow_empty: bool = False,
 ) -> SynonymSets:
     """Read a `.set` or `.jsonl` file, or a `synonyms.txt` of Solr (also .gz, .bz2 or .zst).
@@ -98,7 +98,7 @@ def read_sets(
 
 
 def read_entities(
-    path: str | Path, *, skipped: list[DataError] | Skipped | None = None
+    path: str | Path, *, skipped: list[DataError] | ErrorCounts | None = None
 ) -> dict[str, tuple[Term, ...]]:
     """The sets of such a file by their ids, for a knowledge base: a term may be in several.
 
@@ -108,7 +108,7 @@ def read_entities(
 
 
 def _read(
-    path: Path, skipped: list[DataError] | Skipped | None, *, can_share: bool
+    path: Path, skipped: list[DataError] | ErrorCounts | None, *, can_share: bool
 ) -> dict[str, tuple[Term, ...]]:
     """The sets of a file by their ids."""
     lines = (line for line in numbered_lines(path, skipped=skipped) if line[1].strip())
@@ -125,7 +125,7 @@ def _has_rules(path: Path, line: str) -> bool:
 def _read_lines(
     path: Path,
     lines: Iterable[tuple[int, str]],
-    skipped: list[DataError] | Skipped | None,
+    skipped: list[DataError] | ErrorCounts | None,
     *,
     can_share: bool,
 ) -> dict[str, tuple[Term, ...]]:
@@ -148,7 +148,7 @@ def _read_lines(
 def _read_rules(
     path: Path,
     lines: Iterable[tuple[int, str]],
-    skipped: list[DataError] | Skipped | None,
+    skipped: list[DataError] | ErrorCounts | None,
     *,
     can_share: bool,
 ) -> dict[str, tuple[Term, ...]]:
@@ -230,7 +230,7 @@ class Vocabulary:
 def read_vocabulary(
     path: str | Path,
     *,
-    skipped: list[DataError] | Skipped | None = None,
+    skipped: list[DataError] | ErrorCounts | None = None,
     allow_empty: bool = False,
 ) -> Vocabulary:
     """Read one term per line, optionally followed by a tab and its count."""

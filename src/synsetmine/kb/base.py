@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from synsetmine.errors import DataError, Skipped, quantity, raise_or_keep, require_type
+from synsetmine.errors import DataError, ErrorCounts, quantity, raise_or_keep, require_type
 from synsetmine.kb.columns import Column, Columns, Strings, join, read_columns, write_columns
 from synsetmine.normalization import is_unicode, nfc, normal_form, tokens
 
@@ -137,7 +137,7 @@ class KnowledgeBuilder:
     without any other name, are left out and counted in `skipped`.
     """
 
-    def __init__(self, *, path: Path | None = None, skipped: Skipped | None = None) -> None:
+    def __init__(self, *, path: Path | None = None, skipped: ErrorCounts | None = None) -> None:
         self.path = path
         self.skipped = skipped
         self._ids = Column()  # one a call of `add`, unless it repeats the one before
@@ -343,10 +343,10 @@ class KnowledgeBase:
         cls,
         entities: Iterable[Entity],
         *,
-        replaced: Mapping[str, str] = _NONE,
-        skipped: Skipped | None = None,
+        replacements: Mapping[str, str] = _NONE,
+        skipped: ErrorCounts | None = None,
     ) -> KnowledgeBase:
-        """Build from entities; `replaced` maps retired ids to current ones.
+        """Build from entities; `replacements` maps retired ids to current ones.
 
         Entities with the same id are merged; the first preferred name stays. Names without a
         letter or digit are left out, and so are entities without other names; `skipped` counts
@@ -360,7 +360,7 @@ class KnowledgeBase:
                 builder.define(entity.id, entity.definition)
             except DataError as error:
                 raise_or_keep(error, skipped)
-        for old, new in replaced.items():
+        for old, new in replacements.items():
             builder.replace(old, new)
         return cls(builder.columns())
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from synsetmine.errors import DataError, Skipped, skip_broken
+from synsetmine.errors import DataError, ErrorCounts, skip_broken
 from synsetmine.io.files import atomic_stream, byte_lines, open_binary
 from synsetmine.io.tables import Row, delimiter_of, row_of
 from synsetmine.kb.base import clean_name, valid_unicode
@@ -304,7 +304,7 @@ def apply_names(
     out: Path,
     names: Iterable[NewName],
     *,
-    refused: Skipped,
+    refused: ErrorCounts,
     format: KbFormat | None = None,
     fields: KbFields | None = None,
 ) -> PatchResult:
@@ -323,7 +323,7 @@ def apply_names(
     records = _FORMATS[format]
     homes: dict[str, _EntityRecord] = {}
     for name in names:
-        homes.setdefault(name.entity, _EntityRecord()).wanted.append(name)
+        homes.setdefault(name.entity, _EntityRecord()).new_names.append(name)
     for number, piece in enumerate(records(kb, fields)):
         if not isinstance(piece, bytes) and piece.entity in homes:
             homes[piece.entity].meet(number, piece)
@@ -343,7 +343,7 @@ def apply_names(
 class _EntityRecord:
     """Where the names of one entity belong."""
 
-    wanted: list[NewName] = field(default_factory=list)
+    new_names: list[NewName] = field(default_factory=list)
     forms: set[str] = field(default_factory=set)  # normal forms of the names that it has
     number: int | None = None  # of the last piece about it, which takes the new names
     record: Record | None = None
@@ -352,10 +352,10 @@ class _EntityRecord:
         self.number, self.record = number, record
         self.forms.update(normal_form(clean_name(name)) for name in record.names)
 
-    def choose(self, refused: Skipped) -> list[NewName]:
+    def choose(self, refused: ErrorCounts) -> list[NewName]:
         """The names that can be added, as they are written."""
         chosen = []
-        for new in self.wanted:
+        for new in self.new_names:
             name = replace(new, name=clean_name(new.name))
             if problem := self._problem(name):
                 value = name.entity if self.record is None else f"{name.entity}: {name.name}"

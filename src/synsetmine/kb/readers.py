@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from synsetmine.errors import DataError, Skipped
+from synsetmine.errors import DataError, ErrorCounts
 from synsetmine.io.files import (
     AS_XLSX,
     OTHER_SHEETS,
@@ -20,8 +20,7 @@ from synsetmine.io.files import (
     plain_name,
 )
 from synsetmine.io.sets import read_entities
-from synsetmine.io.sheets import sheet_rows
-from synsetmine.io.tables import Row, rows_in
+from synsetmine.io.tables import Row, rows_in, sheet_rows
 from synsetmine.kb.base import KnowledgeBase, KnowledgeBuilder
 from synsetmine.kb.dumps import add_mediawiki, add_umls, add_wikidata, umls_files
 from synsetmine.kb.obo import Scope, add_obo
@@ -66,7 +65,7 @@ def read_kb(
     sources: Collection[str] = (),
     keep_suppressed: bool = False,
     anchors: int = 0,
-    skipped: Skipped | None = None,
+    skipped: ErrorCounts | None = None,
     progress: Progress | None = None,
 ) -> KnowledgeBase:
     """Read a knowledge base; the default format follows from the file extension or the content.
@@ -147,7 +146,7 @@ def read_kb(
                 add_wikidata(source, builder, language=language)
             case "mediawiki":
                 add_mediawiki(source, builder, anchors=anchors)
-    meter.tell()
+    meter.report()
     kb = KnowledgeBase(builder.columns(merge=format == "mediawiki"))
     if not len(kb):
         hint = "" if skipped is None else skipped.hint()

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from synsetmine.errors import (
     DataError,
-    Skipped,
+    ErrorCounts,
     SynsetmineError,
     import_extra,
     require,
@@ -193,7 +193,7 @@ class SpotlightLinker:
         require(retries >= 0, "retries must be 0 or more", retries)
         require(0 <= backoff < math.inf, "backoff must be 0 seconds or more", backoff)
         import_extra("httpx", "the Spotlight linker", "spotlight")
-        self.skipped = Skipped()
+        self.skipped = ErrorCounts()
         self._settings = {"confidence": f"{float(confidence)}", "support": f"{int(support)}"}
         self._address = url.rstrip("/") + "/annotate"
         self._entities = entities

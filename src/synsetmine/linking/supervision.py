@@ -58,8 +58,8 @@ def link_corpus(
     counters = {"mentions": MentionCounter(linker)}
     with open_mentions(out) as write:
         return sum(
-            write(counted.tables["mentions"], counted.first)
-            for counted in count_together(documents, counters, engine=engine, progress=progress)
+            write(batch.tables["mentions"], batch.first)
+            for batch in count_together(documents, counters, engine=engine, progress=progress)
         )
 
 
@@ -191,7 +191,7 @@ ALONE = "the only name of its entity that was seen"
 EXAMPLES = 5
 
 
-class KnownNames(Protocol):
+class EntityNames(Protocol):
     """What supervision asks of a knowledge base."""
 
     def __contains__(self, entity: object) -> bool: ...
@@ -226,7 +226,7 @@ class Supervision:
 
 def supervise(
     links: Iterable[Link | tuple[str, str, int]],
-    kb: KnownNames,
+    kb: EntityNames,
     *,
     min_count: int = 5,
     min_terms: int = 2,
@@ -360,7 +360,7 @@ def _merge(links: Iterable[Link | tuple[str, str, int]]) -> list[Link]:
     return [Link(surface, entity, count) for (surface, entity), count in counts.items()]
 
 
-def _mistake(link: Link, form: str, kb: KnownNames) -> str:
+def _mistake(link: Link, form: str, kb: EntityNames) -> str:
     """Why a link cannot be right."""
     if not form:
         return NO_WORD

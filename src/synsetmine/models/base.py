@@ -20,7 +20,7 @@ import numpy.typing as npt
 from synsetmine.errors import DataError
 from synsetmine.models.known import KNOWN_THRESHOLD, KnownSets
 from synsetmine.models.task import MiningResult
-from synsetmine.progress import ShowProgress, open_progress
+from synsetmine.notebook import ShowProgress, open_progress
 from synsetmine.types import Progress, SetsLike, SynonymSets, Term, TermLike, terms_of
 from synsetmine.views import TermVectors, TermViews, View
 

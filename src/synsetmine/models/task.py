@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from synsetmine.errors import DataError, quantity, require
-from synsetmine.frames import Library, frame_of
 from synsetmine.io.sets import Action, Decision
 from synsetmine.models.known import Candidate, KnownSets
+from synsetmine.notebook import Library, frame_of
 from synsetmine.types import SetsLike, SynonymSets, Term, TermLike, pairs_of, terms_of
 
 GIANT = 50  # terms

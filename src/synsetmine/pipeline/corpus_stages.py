@@ -16,7 +16,7 @@ from synsetmine.corpus import corpus_files, read_corpus
 from synsetmine.corpus.documents import batch_sizes, write_documents
 from synsetmine.corpus.name_lists import read_terms
 from synsetmine.engines import LocalEngine
-from synsetmine.errors import DataError, Skipped, quantity
+from synsetmine.errors import DataError, ErrorCounts, quantity
 from synsetmine.io.sets import is_set_file, read_sets, read_vocabulary, write_sets
 from synsetmine.io.tables import write_table
 from synsetmine.kb import KnowledgeBase, read_kb
@@ -95,14 +95,14 @@ def read_documents(settings: CorpusSettings, context: StageContext) -> ReadResul
     for path in corpus_files(settings.path, settings.format):
         if path.resolve() == out.resolve():
             raise DataError("the command reads this file; name another output file", path=out)
-    skipped = Skipped()
+    skipped = ErrorCounts()
     documents = open_corpus(settings, skipped, context.progress)
     written = write_documents(out, _require_documents(documents, settings.path, skipped))
     return ReadResult(documents=written, skipped=_skipped_records(skipped))
 
 
 def open_corpus(
-    settings: CorpusSettings, skipped: Skipped, progress: Progress
+    settings: CorpusSettings, skipped: ErrorCounts, progress: Progress
 ) -> Iterator[Document]:
     """The documents of the files."""
     options = dict(vars(settings))
@@ -110,7 +110,7 @@ def open_corpus(
 
 
 def _require_documents(
-    documents: Iterator[Document], paths: Sequence[str], skipped: Skipped
+    documents: Iterator[Document], paths: Sequence[str], skipped: ErrorCounts
 ) -> Iterator[Document]:
     """The documents; that there are none is an error before anything is written."""
     first = next(documents, None)
@@ -123,7 +123,7 @@ def _require_documents(
 
 def read_knowledge(settings: KbSettings, context: StageContext) -> KnowledgeResult:
     """A knowledge base of any format to our own."""
-    skipped = Skipped()
+    skipped = ErrorCounts()
     kb = read_kb(**vars(settings), skipped=skipped, progress=context.progress)
     kb.save(context.at.knowledge)
     left_out = _skipped_records(skipped)
@@ -139,7 +139,7 @@ def link_documents(
     """
     at = context.at
     batch_sizes(at.documents)  # a file that is no stored corpus is reported first
-    skipped = Skipped()
+    skipped = ErrorCounts()
     notes: list[str] = []
     linker: Linker
     if settings.linker == "dictionary":
@@ -166,15 +166,15 @@ def link_documents(
     total = count_texts(terms, context, linker=linker)
     if settings.linker == "dictionary" and settings.ambiguous == "common":
         total = resolve_common(at.mentions)
-    counted = count_links(at.mentions, engine=context.engine)
-    write_links(at.links, counted)
-    if not counted:
+    links = count_links(at.mentions, engine=context.engine)
+    write_links(at.links, links)
+    if not links:
         notes.append(
             f"the {settings.linker} linker found no mention of an entity; check that corpus and "
             "knowledge base have the same subject and language"
         )
     left_out = _skipped_records(skipped)
-    return LinkResult(mentions=total, links=len(counted), skipped=left_out, notes=notes)
+    return LinkResult(mentions=total, links=len(links), skipped=left_out, notes=notes)
 
 
 def count_texts(
@@ -195,15 +195,15 @@ def count_texts(
     words, abbreviations, runs = FormCounts(), EvidenceTable(), RunTable()
     total = 0
     with nullcontext() if linker is None else open_mentions(at.mentions) as write:
-        for counted in _count(counters, context):
-            tables = counted.tables
+        for batch in _count(counters, context):
+            tables = batch.tables
             if write is not None:
-                total += write(tables["mentions"], counted.first)
+                total += write(tables["mentions"], batch.first)
             if terms is not None:
                 words.add(tables["words"])
                 abbreviations.add(tables["abbreviations"])
                 if terms.mines_phrases:
-                    runs.add(tables["runs"], first=counted.first)
+                    runs.add(tables["runs"], first=batch.first)
     if terms is not None:
         words.save(at.words)
         write_table(at.abbreviations, abbreviations.table())
@@ -271,7 +271,7 @@ def choose_vocabulary(
     With settings of `vectors` the pass also collects evidence, the places of the terms, and the
     counts that co-occurrence vectors need.
     """
-    at, skipped = context.at, Skipped()
+    at, skipped = context.at, ErrorCounts()
     known = _read_terms(at.names)
     sources = _sources(settings, at, known, skipped)
     terms = candidate_terms(*sources.values())
@@ -319,14 +319,14 @@ def _count_terms(
             counters["neighbours"] = counter
             cooccurrence = Cooccurrence(counter.units)
     totals = TermTable(forms)
-    for counted in _count(counters, context, NameMatcher.build(forms)):
-        tables = counted.tables
+    for batch in _count(counters, context, NameMatcher.build(forms)):
+        tables = batch.tables
         totals.add(tables["terms"])
         if vectors is not None:
             evidence.add(tables["connections"])
-            places.add(tables["places"], first=counted.first)
+            places.add(tables["places"], first=batch.first)
             if "neighbours" in tables:
-                cooccurrence.add(tables["neighbours"], first=counted.first, size=counted.size)
+                cooccurrence.add(tables["neighbours"], first=batch.first, size=batch.size)
     if vectors is not None:
         write_table(at.evidence, evidence.table())
         places.write(at.places)
@@ -336,7 +336,7 @@ def _count_terms(
 
 
 def _sources(
-    settings: VocabularySettings, at: Artefacts, known: Sequence[Term], skipped: Skipped
+    settings: VocabularySettings, at: Artefacts, known: Sequence[Term], skipped: ErrorCounts
 ) -> dict[str, Sequence[Term]]:
     """Where the terms of a vocabulary come from."""
     listed: dict[str, Sequence[Term]] = {}
@@ -380,7 +380,9 @@ def _abbreviations(defined: Sequence[Abbreviation]) -> list[Term]:
     ]
 
 
-def _read_list(settings: VocabularySettings, known: Sequence[Term], skipped: Skipped) -> list[Term]:
+def _read_list(
+    settings: VocabularySettings, known: Sequence[Term], skipped: ErrorCounts
+) -> list[Term]:
     """The terms of a person's list, known names as they are written elsewhere in the run."""
     written = {normal_form(term.surface): term for term in known}
     terms = read_terms(settings.list, column=settings.name_column, skipped=skipped).terms
@@ -388,11 +390,11 @@ def _read_list(settings: VocabularySettings, known: Sequence[Term], skipped: Ski
 
 
 def make_vectors(
-    settings: VectorSettings, context: StageContext, lists: Sequence[Path], *, counted: bool
+    settings: VectorSettings, context: StageContext, lists: Sequence[Path], *, has_counts: bool
 ) -> VectorsResult:
     """A vector for each term of these vocabularies and sets, from the corpus or from a file.
 
-    Where the neighbours of the terms are `counted` already, the text is not read again.
+    With `has_counts` the neighbours of the terms are known, and the text is not read again.
     """
     from synsetmine.views.cooccurrence import (  # scipy: the other stages need none
         Cooccurrence,
@@ -405,7 +407,7 @@ def make_vectors(
     terms = list(dict.fromkeys(term for path in lists for term in _terms(path)))
     if settings.method == "file":
         vectors = vectors_for(terms, read_vectors(Path(settings.path)))
-    elif settings.method == "cooccurrence" and counted:
+    elif settings.method == "cooccurrence" and has_counts:
         counts = Cooccurrence.load(at.cooccurrence)
         options = _options_of(settings, "dimension", "min_count")
         vectors = cooccurrence_vectors(counts, terms, seed=settings.seed, **options)
@@ -443,7 +445,7 @@ def _read_terms(path: Path) -> Sequence[Term]:
     return read_vocabulary(path, allow_empty=True).terms
 
 
-def _skipped_records(skipped: Skipped) -> list[SkippedRecords]:
+def _skipped_records(skipped: ErrorCounts) -> list[SkippedRecords]:
     return [
         SkippedRecords(problem, count, [str(e) for e in skipped.examples[problem]])
         for problem, count in skipped.counts.most_common()

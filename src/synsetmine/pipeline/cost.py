@@ -13,7 +13,7 @@ from synsetmine.io.files import compression_of
 
 GROWTH = 4  # of compressed text and names
 BYTES_A_NAME = 35  # of a knowledge base in JSON lines; other formats have more
-SHORT = 15  # seconds for which nobody needs to be told
+SHORT = 15  # seconds; a shorter run needs no notice
 LITTLE = 2 * 10**9  # bytes, likewise
 
 

@@ -129,7 +129,7 @@ class PairExplainer:
         return term in self.terms
 
     @cached_property
-    def prepared(self) -> PreparedNameModel:
+    def prepared_model(self) -> PreparedNameModel:
         """The model over the names with their contexts."""
         return self._model.prepare([*self.terms], self._views, progress=self._progress)
 
@@ -144,14 +144,14 @@ class PairExplainer:
         from synsetmine.views import TermViews
 
         if not self.contexts:
-            return self.prepared
+            return self.prepared_model
         return self._model.prepare([*self.terms], TermViews(encoder=self._views.encoder))
 
     def nearest(self, term: Term, others: Sequence[Term]) -> Term:
         """The most probable of other terms; among equals the one most alike by its kind."""
         if len(others) == 1:
             return others[0]
-        chances = self.prepared.probabilities([term], others)
+        chances = self.prepared_model.probabilities([term], others)
         for other, chance in zip(others, chances, strict=True):
             self._chances[True, frozenset((term, other))] = chance
         ranks = [
@@ -193,8 +193,8 @@ class PairExplainer:
         """f({other}, term), which is the same the other way round."""
         key = in_contexts or not self.contexts, frozenset((term, other))
         if key not in self._chances:
-            prepared = self.prepared if key[0] else self._names_alone
-            (self._chances[key],) = prepared.probabilities([other], [term])
+            prepared_model = self.prepared_model if key[0] else self._names_alone
+            (self._chances[key],) = prepared_model.probabilities([other], [term])
         return self._chances[key]
 
     def _similarity(self, term: Term, other: Term) -> float | None:
@@ -240,7 +240,7 @@ def shared_words(
     return tuple(shared[key] for key in sorted(shared, key=lambda key: (known.get(key, 0), key)))
 
 
-class Evidence(NamedTuple):
+class EvidenceSentences(NamedTuple):
     """A sentence with both names, and what it says of them; or one sentence of each name."""
 
     statement: Relation | None = None
@@ -255,7 +255,7 @@ def find_evidence(
     other_contexts: Sequence[str],
     *,
     counts: Mapping[str, int] | None = None,
-) -> Evidence:
+) -> EvidenceSentences:
     """The sentence that says most about two names.
 
     First comes one that defines one name as the other's abbreviation or alias, then one that says
@@ -264,12 +264,12 @@ def find_evidence(
     own, theirs = (
         [text[:CONTEXT_TEXT] for text in texts[:CONTEXTS]] for texts in (contexts, other_contexts)
     )
-    best: Evidence | None = None
+    best: EvidenceSentences | None = None
     for text in dict.fromkeys((*own, *theirs)):
         for statement, span in _statements(name, other, text):
             if best is None or statement in SUPPORTING:
                 sentence = sentence_around("", text, *span, SENTENCE).text
-                best = Evidence(statement, sentence)
+                best = EvidenceSentences(statement, sentence)
             if statement in SUPPORTING:
                 return best
     return best or _most_similar(name, other, own, theirs, counts or {})
@@ -302,7 +302,7 @@ def _most_similar(
     contexts: Sequence[str],
     other_contexts: Sequence[str],
     counts: Mapping[str, int],
-) -> Evidence:
+) -> EvidenceSentences:
     sentences = [*_sentences(contexts)], [*_sentences(other_contexts)]
     own_stems = {stem(word) for text in (name, other) for word in tokens(text)}
     stems = [
@@ -319,7 +319,7 @@ def _most_similar(
     else:
         one, two = max(pairs, key=lambda pair: (alike(pair), -pair[0], -pair[1]))
         first, second = sentences[0][one], sentences[1][two]
-    return Evidence(None, first, "" if first == second else second)
+    return EvidenceSentences(None, first, "" if first == second else second)
 
 
 def _sentences(contexts: Sequence[str]) -> Iterator[str]:

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from synsetmine.corpus.name_lists import Row, read_pairs, rows_in
+from synsetmine.corpus.name_lists import NameRow, read_pairs, rows_in
 from synsetmine.errors import DataError, require_type
 from synsetmine.io.sets import read_sets
 from synsetmine.models import MiningResult, StoredModel
 from synsetmine.normalization import name_key
+from synsetmine.notebook import ShowProgress, open_progress
 from synsetmine.pipeline.explanation import PairExplainer
 from synsetmine.pipeline.name_sets import Grouping, UnsurePair
 from synsetmine.pipeline.name_vocabulary import (
@@ -32,7 +33,6 @@ from synsetmine.pipeline.name_vocabulary import (
 )
 from synsetmine.pipeline.registry import Registry, known_mentions, known_senses
 from synsetmine.pipeline.settings import GroupSettings, JudgeSettings
-from synsetmine.progress import ShowProgress, open_progress
 from synsetmine.types import Progress, SynonymSets, Term
 from synsetmine.views import TermVectors, TermViews, encode_terms, find_encoder, unit_rows
 
@@ -144,13 +144,13 @@ def group(
     """
     if isinstance(known, str | Path):
         known = read_sets(known)
-    asked: Judge | None = None
+    language_model: Judge | None = None
     if judge is not None:
         from synsetmine.pipeline.judge import Judge
 
         settings = JudgeSettings(url=judge) if isinstance(judge, str) else judge
         require_type(settings, JudgeSettings, "expected the address of a judge, or JudgeSettings")
-        asked = Judge(settings)
+        language_model = Judge(settings)
     threshold = threshold_of(precision)
     rows = rows_in(names, column, contexts=contexts, types=types)
     model = model_of_names(model, encoder)
@@ -158,7 +158,7 @@ def group(
         encode = open_encoder(encoder, device=device, cache=cache, progress=bar)
         entities = known_entities(known)
         mentions = [*known_mentions(entities)]
-        rows = [row if row.name.strip() else Row("") for row in rows]
+        rows = [row if row.name.strip() else NameRow("") for row in rows]
         sensed = _with_senses([*rows, *mentions], model, encode, threshold)
         split = known_senses(sensed[: len(rows)], sensed[len(rows) :], mentions)
         vocabulary = NameVocabulary(split, entities)
@@ -176,18 +176,20 @@ def group(
         explainer = PairExplainer(model, terms, vocabulary.contexts_of(terms), types, encode, bar)
         report: JudgeReport | None = None
         if len(terms) > max(len(seeds.terms), 1):
-            prepared = explainer.prepared
+            prepared = explainer.prepared_model
             generate = partial(
                 prepared.generate, threshold=threshold, seeds=seeds, types=types, progress=bar
             )
             near = partial(_near_pairs, prepared, threshold, seeds=seeds, types=types)
             mined = generate(cannot_link=cannot_link, must_link=must_link)
-            if asked is not None:
+            if language_model is not None:
                 from synsetmine.pipeline.unsure_names import judge_pairs
 
                 judged = judge_pairs(
-                    asked,
-                    near([*cannot_link, *must_link], PAIRS_PER_CALL * asked.settings.calls),
+                    language_model,
+                    near(
+                        [*cannot_link, *must_link], PAIRS_PER_CALL * language_model.settings.calls
+                    ),
                     mined.sets,
                     prepared,
                     threshold=threshold,
@@ -225,8 +227,8 @@ def _has_any(sets: SynonymSets, pairs: Iterable[tuple[Term, Term]]) -> bool:
 
 
 def _with_senses(
-    rows: Sequence[Row], model: NameModel, encode: Encode | None, threshold: float
-) -> Sequence[Row]:
+    rows: Sequence[NameRow], model: NameModel, encode: Encode | None, threshold: float
+) -> Sequence[NameRow]:
     """The rows with the senses that the contexts of a name show, the most frequent one first.
 
     A row without a context has the most frequent sense. A high threshold asks for certain merges
@@ -312,8 +314,8 @@ def open_encoder(
     """What encodes terms with a sentence encoder; None without one."""
     if encoder is None:
         return None
-    found = find_encoder(encoder)
-    return partial(encode_terms, model=found, cache=cache, device=device, progress=progress)
+    name = find_encoder(encoder)
+    return partial(encode_terms, model=name, cache=cache, device=device, progress=progress)
 
 
 def name_views(

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from synsetmine.corpus.name_lists import id_text
+from synsetmine.corpus.name_lists import NameRow, id_text
 from synsetmine.errors import DataError, quantity, require_type
 from synsetmine.normalization import name_key
 from synsetmine.pipeline.graph_files import (
@@ -24,9 +24,8 @@ from synsetmine.pipeline.graph_files import (
     table_of,
     with_originals,
 )
-from synsetmine.pipeline.merge_resolver import MergeResolver
-from synsetmine.pipeline.plan import Merge, Plan, plan_in
-from synsetmine.pipeline.registry import GraphEntity, KnownName, NamedRow, Registry
+from synsetmine.pipeline.plan import Merge, MergeResolver, Plan, plan_in
+from synsetmine.pipeline.registry import KnownEntity, Registry
 from synsetmine.pipeline.settings import GraphColumns
 
 NAMES = ("name", "title", "entity", "label")  # usual names of the column with the names
@@ -230,31 +229,30 @@ def _check_distinct(table: GraphTable, ids: Sequence[str]) -> None:
 
 def _graph_entities(
     merged: _MergedEntities, resolver: MergeResolver, columns: GraphColumns
-) -> list[GraphEntity]:
+) -> list[KnownEntity]:
     """The entities of a merged table, as a registry takes them."""
     table, names, types, ids = merged.before, merged.names, merged.types, merged.ids
-    texts = [table.values(column) for column in _joined(table, columns)]
+    texts = [table.values(column) for column in _text_columns(table, columns)]
 
-    def named(row: int) -> NamedRow:
+    def name_row(row: int) -> NameRow:
         contexts = tuple(own[row] for own in texts if isinstance(own[row], str) and own[row])
-        name = KnownName(" ".join(names[row].split()), types[row], contexts=contexts)
-        return NamedRow(name, ids[row])
+        return NameRow(" ".join(names[row].split()), types[row], contexts=contexts, id=ids[row])
 
-    graph: dict[int, GraphEntity] = {}  # by the first row
+    graph: dict[int, KnownEntity] = {}  # by the first row
     gone: set[int] = set()
     for number, rows in merged.rows_of.items():
         merge = resolver.merges[number]
         type_ = next(filter(None, [merge.type, *(types[row] for row in rows)]), "")
-        first = NamedRow(KnownName(merge.canonical, type_), ids[rows[0]])
-        own = [*map(named, rows)]
-        listed = {row.name.key[0] for row in own}
+        first = NameRow(merge.canonical, type_, id=ids[rows[0]])
+        own = [*map(name_row, rows)]
+        listed = {row.key[0] for row in own}
         more = [m for m in merge.members if name_key(m.name) not in listed]
-        planned = [NamedRow(KnownName(m.name, m.type)) for m in more]
-        graph[min(rows)] = GraphEntity(merge.id, (first, *own, *planned))
+        planned = [NameRow(m.name, m.type) for m in more]
+        graph[min(rows)] = KnownEntity(merge.id, (first, *own, *planned))
         gone.update(rows)
     for row, name in enumerate(names):
         if row not in gone and name.strip():
-            graph[row] = GraphEntity("", (named(row),))
+            graph[row] = KnownEntity("", (name_row(row),))
     return [graph[row] for row in sorted(graph)]
 
 
@@ -280,7 +278,7 @@ def _merged_table(
     kept = [row for row in range(table.count) if row in changed or row not in gone]
     place = {row: number for number, row in enumerate(kept)}
     base = table.take([changed[row][1][0] if row in changed else row for row in kept])
-    joined = _joined(table, columns)
+    joined = _text_columns(table, columns)
     for column in (*joined, *columns.sum):
         table.column(column)
     several = {place[row]: rows for row, (_, rows) in changed.items() if len(rows) > 1}
@@ -303,7 +301,7 @@ def _merged_table(
     return with_originals(base.with_column(SET_ID, set_ids), table, originals)
 
 
-def _joined(table: GraphTable, columns: GraphColumns) -> Sequence[str]:
+def _text_columns(table: GraphTable, columns: GraphColumns) -> Sequence[str]:
     """The columns of texts that are joined."""
     if columns.join is not None:
         return columns.join

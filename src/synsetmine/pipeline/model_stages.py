@@ -303,9 +303,9 @@ def mine_sets(settings: MineSettings, context: StageContext, *, reviews: Path | 
     here = {*in_corpus.terms, *vocabulary.terms, *constraints.must_link.terms}
     write_sets(at.mined, _in_corpus(mined.sets, informed.sets, here))
     write_trace(at.trace, mined.trace)
-    others, found = _without(names, test), NO_SETS
+    others, predicted = _without(names, test), NO_SETS
     if test:
-        found = generate_sets(
+        predicted = generate_sets(
             model,
             views,
             [*ordered, *_rare_terms(test, vocabulary)],
@@ -316,7 +316,7 @@ def mine_sets(settings: MineSettings, context: StageContext, *, reviews: Path | 
             device=context.device,
             progress=context.progress,
         ).sets
-    write_sets(at.mined_without_test, _in_corpus(found, others, here))
+    write_sets(at.mined_without_test, _in_corpus(predicted, others, here))
     return result
 
 
@@ -364,15 +364,15 @@ def score_held_out(
     threshold = threshold_of(model, mining)
     scores = HeldOutScores(test_sets=len(gold), test_terms=len(gold.terms), threshold=threshold)
     if gold:
-        found = read_sets(at.mined_without_test)
+        predicted = read_sets(at.mined_without_test)
         names = _names_of_entities(at, vocabulary)
-        exact = [members for members in found if frozenset(members) in gold.partition]
+        exact = [members for members in predicted if frozenset(members) in gold.partition]
         prepared = model.prepare(order_terms(gold.terms, "random"), views, device=context.device)
         scores = replace(
             scores,
             rare=len(_rare_terms(gold, vocabulary)),
             tuned_on=_tuned_on(model, gold.terms),
-            among=evaluate(found, gold, known=_without(names, gold)).to_dict(),
+            among=evaluate(predicted, gold, known=_without(names, gold)).to_dict(),
             exact=[[str(term) for term in members] for members in exact],
             alone=_score_orders(prepared, gold, threshold, settings.orders),
             curve=_score_thresholds(prepared, gold),

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from synsetmine.corpus.name_lists import PAIR_HEADER
-from synsetmine.errors import DataError, Skipped, quantity
-from synsetmine.frames import Library, frame_of, html_table
+from synsetmine.errors import DataError, ErrorCounts, quantity
 from synsetmine.io.files import atomic_write, plain_name, write_json_lines, write_text
 from synsetmine.io.sets import new_id
 from synsetmine.io.tables import cell_of, escape_formula, rows_of
 from synsetmine.normalization import name_key
+from synsetmine.notebook import Library, ShowProgress, frame_of, html_table
 from synsetmine.pipeline.explanation import PairExplainer
-from synsetmine.progress import ShowProgress
 from synsetmine.types import SynonymSets, Term
 
 if TYPE_CHECKING:
@@ -202,14 +201,14 @@ class Grouping:
         path: str | Path,
         *,
         alone: bool = False,
-        skipped: Skipped | None = None,
+        skipped: ErrorCounts | None = None,
     ) -> None:
         """Write .jsonl, .csv, .parquet, or .txt for Solr's and Elasticsearch's `synonyms.txt`.
 
         `alone` adds names without a set. Names that the format cannot represent go to `skipped`.
         """
         write = _WRITERS[check_ending(Path(path), alone=alone)]
-        write(Path(path), self, alone, Skipped() if skipped is None else skipped)
+        write(Path(path), self, alone, ErrorCounts() if skipped is None else skipped)
 
     def plan(self, *, ids: Any = None, progress: ShowProgress = None) -> Plan:
         """What would be merged, and why; `ids` has those of the rows: strings or whole numbers.
@@ -296,7 +295,7 @@ def _terms(sets: Sequence[NameSet]) -> list[list[Term]]:
     ]
 
 
-def _write_csv(path: Path, grouping: Grouping, alone: bool, skipped: Skipped) -> None:
+def _write_csv(path: Path, grouping: Grouping, alone: bool, skipped: ErrorCounts) -> None:
     """What looks like a formula has an apostrophe in front, since spreadsheets run formulas."""
     del skipped  # a cell holds any name
     header = _header(grouping)
@@ -310,7 +309,7 @@ def _cell(value: object) -> str:
     return cell_of(round(value, 6) if isinstance(value, float) else value)
 
 
-def _write_parquet(path: Path, grouping: Grouping, alone: bool, skipped: Skipped) -> None:
+def _write_parquet(path: Path, grouping: Grouping, alone: bool, skipped: ErrorCounts) -> None:
     del skipped
     import pyarrow.parquet as pq
 
@@ -318,7 +317,7 @@ def _write_parquet(path: Path, grouping: Grouping, alone: bool, skipped: Skipped
         pq.write_table(grouping.to_arrow(alone=alone), temporary)
 
 
-def _write_jsonl(path: Path, grouping: Grouping, alone: bool, skipped: Skipped) -> None:
+def _write_jsonl(path: Path, grouping: Grouping, alone: bool, skipped: ErrorCounts) -> None:
     """One set per line, as in files of sets; a single name gets an id like any set."""
     del skipped
     sets = grouping.every_set if alone else grouping.sets
@@ -348,7 +347,7 @@ def _details(member: Member) -> dict[str, Any]:
     return details
 
 
-def _write_solr(path: Path, grouping: Grouping, alone: bool, skipped: Skipped) -> None:
+def _write_solr(path: Path, grouping: Grouping, alone: bool, skipped: ErrorCounts) -> None:
     """One rule a set; spellings that a search engine takes for one are written once."""
     del alone
     from synsetmine.export import FORMATS, About
@@ -370,7 +369,7 @@ def _entry(name_set: NameSet) -> MinedSet:
     return MinedSet(name_set.id, (first, *others))
 
 
-_WRITERS: Mapping[str, Callable[[Path, Grouping, bool, Skipped], None]] = {
+_WRITERS: Mapping[str, Callable[[Path, Grouping, bool, ErrorCounts], None]] = {
     ".jsonl": _write_jsonl,
     ".csv": _write_csv,
     ".parquet": _write_parquet,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from synsetmine.corpus.name_lists import Row, check_pair, names_in
+from synsetmine.corpus.name_lists import NameRow, check_pair, names_in
 from synsetmine.errors import DataError
 from synsetmine.io.sets import new_id
 from synsetmine.models import MiningResult
@@ -21,7 +21,7 @@ from synsetmine.pipeline.name_sets import (
     NameSet,
     UnsurePair,
 )
-from synsetmine.pipeline.registry import KnownEntity, KnownName, Registry
+from synsetmine.pipeline.registry import KnownEntity, Registry
 from synsetmine.types import SENSE_MARK, SynonymSets, Term
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class _Node(NamedTuple):
 class NameVocabulary:
     """The names of a list and of known sets, by what makes them one."""
 
-    def __init__(self, rows: Sequence[Row], known: Sequence[KnownEntity]) -> None:
+    def __init__(self, rows: Sequence[NameRow], known: Sequence[KnownEntity]) -> None:
         self.known = known
         self._sets_of: dict[str, set[int]] = {}  # the known sets that have a name
         sets_of: dict[_Key, set[int]] = {}
@@ -104,7 +104,7 @@ class NameVocabulary:
             key for key in self.entries if len(key.name) > LONGEST_NAME and key not in self.owner
         }
 
-    def _key(self, row: Row) -> _Key | None:
+    def _key(self, row: NameRow) -> _Key | None:
         if not row.name.strip():
             return None
         key = _Key(name_key(row.name), name_key(row.type), row.sense)
@@ -376,7 +376,7 @@ def known_entities(known: KnownSets | None) -> Sequence[KnownEntity]:
     for set_id, names in sets:
         if not names or not all(name.strip() for name in names):
             raise DataError("a known set needs names, none of them empty", value=set_id)
-    return [KnownEntity(set_id, tuple(map(KnownName, names))) for set_id, names in sets]
+    return [KnownEntity(set_id, tuple(map(NameRow, names))) for set_id, names in sets]
 
 
 def _strings(names: Iterable[str]) -> list[str]:

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from synsetmine.corpus.name_lists import Row
+from synsetmine.corpus.name_lists import NameRow
 from synsetmine.errors import DataError, quantity, skip_broken
 from synsetmine.io.files import numbered_lines, parse_json, write_json_lines
 from synsetmine.io.sets import new_id
@@ -28,41 +28,12 @@ CONTEXTS = 100  # of a name that are kept
 
 
 @dataclass(frozen=True)
-class KnownName:
-    """A name of an entity, with what tells it from the same name of another entity."""
-
-    name: str
-    type: str = ""
-    sense: int = 0
-    contexts: tuple[str, ...] = ()
-
-    @property
-    def key(self) -> tuple[str, str, int]:
-        """What makes it one name of a list."""
-        return name_key(self.name), name_key(self.type), self.sense
-
-
-@dataclass(frozen=True)
 class KnownEntity:
     """An entity with its names; the first one stands for it."""
 
     id: str
-    names: tuple[KnownName, ...]
+    names: tuple[NameRow, ...]
     ids: tuple[str, ...] = ()  # of its rows in the tables of a graph
-
-
-class NamedRow(NamedTuple):
-    """A name of an entity of a graph, with the id of its row; empty if it has none."""
-
-    name: KnownName
-    id: str = ""
-
-
-class GraphEntity(NamedTuple):
-    """An entity of a merged table, with the names that it has there and in the plan."""
-
-    set_id: str  # of the merge; empty for a row that stands alone
-    rows: tuple[NamedRow, ...]  # the canonical name first, with the id of the row that is left
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,10 +57,10 @@ class Registry:
         """
         if grouping.compared is None:
             raise DataError("this grouping has no names to add; call `group`")
-        names: dict[str, list[KnownName]] = {}
+        names: dict[str, list[NameRow]] = {}
         for one, types in zip(grouping.every_set, grouping.compared.types, strict=True):
             names[one.id] = [
-                KnownName(
+                NameRow(
                     member.name,
                     member.type if name_key(member.type) == type_ else type_,
                     member.sense,
@@ -108,9 +79,11 @@ class Registry:
         added = sorted(pair for key, pair in pairs.items() if pair not in self.never)
         return replace(self, never=(*self.never, *added))
 
-    def with_graph(self, graph: Sequence[GraphEntity]) -> Registry:
+    def with_graph(self, graph: Sequence[KnownEntity]) -> Registry:
         """The registry with the entities of a merged table, and the ids of their rows.
 
+        Their names are those of the table and of the plan, the canonical one first; their ids are
+        those of merges, empty for a row that stands alone.
         An entity of the table is the known one with the id of its merge or of one of its rows;
         where the registry has no ids of rows, the one with its name and type.
         """
@@ -129,14 +102,13 @@ class Registry:
         for one, owner in zip(graph, owners, strict=True):
             entity_id = owner
             if not owner:
-                name = one.rows[0].name
-                entity_id = of_name.pop(name.key[:2], "")
+                entity_id = of_name.pop(one.names[0].key[:2], "")
                 if not entity_id or entity_id in claimed:
-                    entity_id = new_id([Term(name.name)], taken)
+                    entity_id = new_id([Term(one.names[0].name)], taken)
                 claimed.add(entity_id)
                 taken.add(entity_id)
             entity = entities.get(entity_id, KnownEntity(entity_id, ()))
-            entities[entity_id] = _with_rows(entity, one.rows, senses)
+            entities[entity_id] = _with_rows(entity, one.names, senses)
         return replace(self, entities=tuple(entities.values()))
 
     def write(self, path: str | Path) -> None:
@@ -149,34 +121,34 @@ def _pair(one: str, other: str) -> frozenset[str]:
     return frozenset(map(name_key, (one, other)))
 
 
-def _owner(one: GraphEntity, known: Mapping[str, KnownEntity], of_row: Mapping[str, str]) -> str:
+def _owner(one: KnownEntity, known: Mapping[str, KnownEntity], of_row: Mapping[str, str]) -> str:
     """The id of a merged entity; empty if it is not known."""
-    owners = {of_row[row.id] for row in one.rows if row.id in of_row}
-    if one.set_id in known:
-        owners.add(one.set_id)
+    owners = {of_row[row.id] for row in one.names if row.id in of_row}
+    if one.id in known:
+        owners.add(one.id)
     if len(owners) > 1:
         names = " / ".join(known[owner].names[0].name for owner in sorted(owners))
         hint = "join their lines in the registry, or delete one of them"
         raise DataError("the plan merges two entities of the registry", value=names, hint=hint)
-    return next(iter(owners), one.set_id)
+    return next(iter(owners), one.id)
 
 
 def _with_rows(
-    entity: KnownEntity, rows: Sequence[NamedRow], senses: dict[tuple[str, str], dict[int, str]]
+    entity: KnownEntity, rows: Sequence[NameRow], senses: dict[tuple[str, str], dict[int, str]]
 ) -> KnownEntity:
     """The entity with the names of rows; one that another entity has too is a further sense."""
     names = []
-    for name, row_id in rows:
-        taken = senses[name.key[:2]]
+    for row in rows:
+        taken = senses[row.key[:2]]
         own = [sense for sense, owner in taken.items() if owner == entity.id]
         sense = min(own) if own else next(sense for sense in count() if sense not in taken)
         taken[sense] = entity.id
-        contexts = () if row_id in entity.ids else name.contexts  # a merged row joins those of all
-        names.append(replace(name, sense=sense, contexts=contexts))
+        contexts = () if row.id in entity.ids else row.contexts  # a merged row joins those of all
+        names.append(row._replace(sense=sense, contexts=contexts, id=""))
     grown = _with_names(entity, names)
     ids = {row.id for row in rows}
     left = dict.fromkeys([*(i for i in entity.ids if i not in ids), rows[0].id])
-    canonical = rows[0].name.name
+    canonical = rows[0].name
     return KnownEntity(
         entity.id,
         tuple(sorted(grown.names, key=lambda name: name.name != canonical)),
@@ -184,21 +156,21 @@ def _with_rows(
     )
 
 
-def _with_names(entity: KnownEntity, names: Sequence[KnownName]) -> KnownEntity:
+def _with_names(entity: KnownEntity, names: Sequence[NameRow]) -> KnownEntity:
     """The entity with names that it lacks, and with contexts of those that it has."""
     known = {(" ".join(name.name.split()), name.key): name for name in entity.names}
     stored = {(n.key[0], n.sense, text) for n in entity.names for text in n.contexts}
     for new in names:
-        old = known.setdefault((new.name, new.key), replace(new, contexts=()))
+        old = known.setdefault((new.name, new.key), new._replace(contexts=()))
         more = [t for t in new.contexts if (new.key[0], new.sense, t) not in stored]
         contexts = (*old.contexts, *more)[:CONTEXTS]
-        known[new.name, new.key] = replace(old, contexts=contexts)
+        known[new.name, new.key] = old._replace(contexts=contexts)
         stored |= {(new.key[0], new.sense, text) for text in contexts}
     return replace(entity, names=tuple(known.values()))
 
 
 def _record(entity: KnownEntity) -> dict[str, Any]:
-    names = [{field: value for field, value in vars(n).items() if value} for n in entity.names]
+    names = [{field: value for field, value in n._asdict().items() if value} for n in entity.names]
     record = {"id": entity.id, "canonical": entity.names[0].name, "names": names}
     return record | ({"ids": entity.ids} if entity.ids else {})
 
@@ -245,7 +217,7 @@ def _parse_ids(ids: Any, row_of: dict[str, str], entity_id: str) -> tuple[str, .
     return tuple(ids)
 
 
-def _parse_name(record: Any) -> KnownName:
+def _parse_name(record: Any) -> NameRow:
     match record:
         case {"name": str(name)} if name.strip() and is_unicode(name):
             type_, sense = record.get("type", ""), record.get("sense", 0)
@@ -258,19 +230,21 @@ def _parse_name(record: Any) -> KnownName:
                 isinstance(text, str) and is_unicode(text) for text in contexts
             ):
                 raise DataError("contexts must be a list of strings", value=contexts)
-            return KnownName(name, type_, sense, tuple(contexts))
+            return NameRow(name, type_, sense, tuple(contexts))
     raise DataError('expected {"name": "…"}', value=json.dumps(record, ensure_ascii=False))
 
 
-def known_mentions(entities: Sequence[KnownEntity]) -> Iterator[Row]:
+def known_mentions(entities: Sequence[KnownEntity]) -> Iterator[NameRow]:
     """The contexts of known names, as rows of a list."""
     for entity in entities:
         for name in entity.names:
             for text in name.contexts:
-                yield Row(name.name, (text,), name.type, name.sense)
+                yield name._replace(contexts=(text,))
 
 
-def known_senses(rows: Sequence[Row], mentions: Sequence[Row], known: Sequence[Row]) -> list[Row]:
+def known_senses(
+    rows: Sequence[NameRow], mentions: Sequence[NameRow], known: Sequence[NameRow]
+) -> list[NameRow]:
     """The rows with the senses of known names.
 
     `rows` and `mentions` have the senses that a model found in both together; `known` are the
@@ -300,7 +274,7 @@ def known_senses(rows: Sequence[Row], mentions: Sequence[Row], known: Sequence[R
 
 
 def _sense(
-    row: Row,
+    row: NameRow,
     of_context: Mapping[tuple[str, str], int],
     translated: Mapping[tuple[str, int], int],
 ) -> int:

@@ -16,6 +16,7 @@ from synsetmine.io.downloads import redact
 from synsetmine.io.files import cannot_open, check_folder
 from synsetmine.kb import kb_files
 from synsetmine.models.storage import CONFIG, model_files
+from synsetmine.notebook import ShowProgress, open_progress
 from synsetmine.pipeline.corpus_stages import (
     choose_vocabulary,
     link_documents,
@@ -34,7 +35,6 @@ from synsetmine.pipeline.model_stages import (
 from synsetmine.pipeline.project import Project, read_project
 from synsetmine.pipeline.report.page import write_run_report
 from synsetmine.pipeline.stage_results import StageContext
-from synsetmine.progress import ShowProgress, open_progress
 from synsetmine.runs.folder import STAGES, Artefacts, RunFolder, Stage, StageRecord, Watcher
 from synsetmine.types import Progress
 from synsetmine.views import find_encoder
@@ -127,7 +127,7 @@ def _corpus_stages(project: Project, context: StageContext) -> Iterator[Stage]:
     The documents are read twice: by `link` and by `vocabulary`.
     """
     at, terms, vectors = context.at, project.vocabulary, project.vectors
-    counted = [at.words, at.abbreviations, *([at.runs] if terms.mines_phrases else [])]
+    counts = [at.words, at.abbreviations, *([at.runs] if terms.mines_phrases else [])]
     neighbours = [at.cooccurrence] if vectors.method == "cooccurrence" else []
     named = [at.vocabulary, at.training, at.test]
     yield Stage(
@@ -151,7 +151,7 @@ def _corpus_stages(project: Project, context: StageContext) -> Iterator[Stage]:
         | {"url": redact(project.link.url)}
         | ({"min_count": terms.min_count} if terms.mines_phrases else {}),
         inputs=[at.documents, at.knowledge],
-        outputs=[at.mentions, at.links, *counted],
+        outputs=[at.mentions, at.links, *counts],
         work=lambda: link_documents(project.link, context, terms=terms),
     )
     yield Stage(
@@ -166,7 +166,7 @@ def _corpus_stages(project: Project, context: StageContext) -> Iterator[Stage]:
         settings=_without(terms, "list")
         | ({"vectors": [vectors.window, vectors.min_count]} if neighbours else {}),
         inputs=[
-            *(at.documents, at.knowledge, *counted, at.names, at.rejected, at.links),
+            *(at.documents, at.knowledge, *counts, at.names, at.rejected, at.links),
             *_optional_path(terms.list),
         ],
         outputs=[at.vocabulary, at.evidence, at.places, *neighbours],
@@ -180,7 +180,7 @@ def _corpus_stages(project: Project, context: StageContext) -> Iterator[Stage]:
             *(*named, *_optional_path(vectors.path)),
         ],
         outputs=[at.vectors],
-        work=lambda: make_vectors(vectors, context, named, counted=bool(neighbours)),
+        work=lambda: make_vectors(vectors, context, named, has_counts=bool(neighbours)),
     )
 
 

@@ -437,6 +437,87 @@ class TuningSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CrossValidationSettings(Settings):
+    """How hyper-parameters of the paper's model are chosen."""
+
+    sample: int | None = setting(
+        None, ge=1, help="try only this many random combinations of the grid"
+    )
+    preset: PresetName = setting("paper", help="preset of the settings outside the grid")
+    folds: int = setting(5, ge=2, help="number of folds; no entity is in two")
+    workers: int = setting(1, ge=1, help="number of processes", option="--workers,-w")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonSettings(Settings):
+    """How methods are compared."""
+
+    preset: PresetName = setting("paper", help="settings of `synsetmine`, the paper's model")
+    seeds: int = setting(5, ge=1, help="runs of each method")
+    orders: int = setting(20, ge=1, help="random vocabulary orders for each seed")
+    samples: int = setting(5, ge=1, help="subsamples of the training sets to tune on")
+    expect_size: int = setting(
+        2,
+        ge=1,
+        help="smallest sets that are preferred for tuning; 3 or more if you expect larger sets "
+        "than most training sets",
+    )
+    workers: int = setting(
+        1,
+        ge=1,
+        help="methods that run in parallel; with several, times are inaccurate",
+        option="--workers,-w",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportSettings(Settings):
+    """Which sets and terms are exported, and which term of a set comes first."""
+
+    threshold: float = setting(
+        0.0, ge=0, le=1, help="leave out terms that joined with a lower probability"
+    )
+    min_size: int = setting(2, ge=1, help="leave out sets of fewer terms")
+    preferred: Literal["knowledge", "frequent"] = setting(
+        "knowledge",
+        help="the preferred term of a set: the name in the knowledge base, if it is one of the "
+        "terms, or always the most frequent one",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AbbreviationSettings(Settings):
+    """Which abbreviations are listed."""
+
+    min_count: int = setting(1, ge=1, help="only definitions that occur at least this often")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LintSettings(Settings):
+    """What is checked in files of synonyms."""
+
+    limit: int = setting(
+        10_000, ge=0, help="maximum number of rules per file that your engine accepts; 0: no limit"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankSettings(Settings):
+    """How terms are ranked."""
+
+    top: int = setting(10, ge=1, help="how many terms to show", option="--top,-n")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetReviewSettings(Settings):
+    """Which sets of a run a language model reviews."""
+
+    below: float = setting(
+        0.9, ge=0, le=1, help="ask about sets with a term whose probability is below this"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class EngineSettings(Settings):
     """Where the work on the corpus runs."""
 

@@ -215,12 +215,12 @@ def judge_run(
         state = ReviewState(mined, store.decisions())
         queue = state.queue(QueueFilter(status=frozenset({"open"})), count=len(state))
         unsure = [one for one in queue.sets if (one.mined.least or 1.0) < below]
-        asked = [_asked_terms(one, judge.settings.names_per_question) for one in unsure]
-        questions = _describe_terms(at, asked)
+        terms_of_sets = [_asked_terms(one, judge.settings.names_per_question) for one in unsure]
+        questions = _describe_terms(at, terms_of_sets)
         answers, report = judge.ask(questions, low=0.0, high=below, progress=progress)
         decisions: list[Decision] = []
         conflicts = 0
-        for reviewed, terms, answer in zip(unsure, asked, answers, strict=True):
+        for reviewed, terms, answer in zip(unsure, terms_of_sets, answers, strict=True):
             if answer is None:
                 continue
             state.apply(*store.decisions(state.number))
@@ -249,16 +249,16 @@ def _asked_terms(reviewed: ReviewedSet, most: int) -> list[MinedTerm]:
 
 
 def _describe_terms(
-    at: Artefacts, asked: Sequence[Sequence[MinedTerm]]
+    at: Artefacts, terms_of_sets: Sequence[Sequence[MinedTerm]]
 ) -> list[list[NameInContext]]:
-    surfaces = [term.text for terms in asked for term in terms]
+    surfaces = [term.text for terms in terms_of_sets for term in terms]
     examples = example_sentences(at, surfaces, CONTEXTS)
 
     def contexts(term: MinedTerm) -> tuple[str, ...]:
         quotes = term.quotes(examples.get(normal_form(term.text), ()))
         return tuple(quote.text for quote in quotes[:CONTEXTS])
 
-    return [[NameInContext(t.text, contexts=contexts(t)) for t in terms] for terms in asked]
+    return [[NameInContext(t.text, contexts=contexts(t)) for t in terms] for terms in terms_of_sets]
 
 
 def _decide(

@@ -186,7 +186,7 @@ def _check_kind(decision: Decision) -> None:
 
 # --- The TSV file ---
 
-COLUMNS = (
+COLUMNS: tuple[str, ...] = (
     *("when", "id", "reviewer", "kind", "set_id", "terms", "other", "verdict", "scope"),
     *("undoes", "note", "members", "others"),
 )

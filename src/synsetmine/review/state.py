@@ -129,8 +129,8 @@ class ReviewState:
         """
         queue = self._queues.pop(selection, None)
         if queue is None:
-            wanted = (one for one in self._sets.values() if one in selection)
-            queue = sorted(wanted, key=selection.position)
+            matching = (one for one in self._sets.values() if one in selection)
+            queue = sorted(matching, key=selection.position)
         self._queues[selection] = queue  # the last one that was used comes last
         if len(self._queues) > KEPT:
             del self._queues[next(iter(self._queues))]

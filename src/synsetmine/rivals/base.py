@@ -30,7 +30,7 @@ class TrainingData:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class ClusteringTask:
     """The terms to group, in vocabulary order."""
 
     terms: tuple[Term, ...]  # every term is in all views that the method needs
@@ -49,7 +49,7 @@ class Task:
 class Clusterer(Protocol):
     """A fitted method."""
 
-    def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
+    def cluster(self, task: ClusteringTask, choices: Sequence[Choice]) -> Iterator[Labels]:
         """Yields the labels of the task's terms for each choice; shared work is done once."""
         ...
 
@@ -66,7 +66,7 @@ class Method(Protocol):
         ...
 
     @property
-    def ordered(self) -> bool:
+    def depends_on_order(self) -> bool:
         """Whether the result depends on the order of the terms or on `Task.seed`."""
         ...
 
@@ -84,7 +84,7 @@ class Unsupervised:
 
     view: View = "vectors"
     needs_k: ClassVar[bool] = False
-    ordered: ClassVar[bool] = True
+    depends_on_order: ClassVar[bool] = True
 
     @property
     def needs(self) -> frozenset[View]:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
-from synsetmine.rivals.base import Choice, Floats, Labels, Task, Unsupervised, grid
+from synsetmine.rivals.base import Choice, ClusteringTask, Floats, Labels, Unsupervised, grid
 from synsetmine.views import View, unit_rows
 
 Pairs: TypeAlias = npt.NDArray[np.int64]  # (edges, 2)
@@ -43,7 +43,7 @@ def louvain(count: int, edges: Pairs, *, seed: int) -> Labels:
 
 
 def cosine_graphs(
-    task: Task, view: View, thresholds: Sequence[float]
+    task: ClusteringTask, view: View, thresholds: Sequence[float]
 ) -> Iterator[tuple[Pairs, Floats]]:
     """For each threshold the pairs of terms whose cosine is above it, with the cosines.
 
@@ -122,7 +122,7 @@ class CommunityDetection(Unsupervised):
 
     choices: ClassVar[Sequence[Choice]] = grid("threshold", COSINES, default=0.85)
 
-    def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
+    def cluster(self, task: ClusteringTask, choices: Sequence[Choice]) -> Iterator[Labels]:
         # Above the next smaller number is "at least".
         least = [np.nextafter(np.float32(c["threshold"]), np.float32(-np.inf)) for c in choices]
         for graph in cosine_graphs(task, self.view, [float(value) for value in least]):
@@ -158,7 +158,7 @@ class Louvain(Unsupervised):
 
     choices: ClassVar[Sequence[Choice]] = grid("alpha", COSINES, default=0.9)
 
-    def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
+    def cluster(self, task: ClusteringTask, choices: Sequence[Choice]) -> Iterator[Labels]:
         for edges, _ in cosine_graphs(task, self.view, [c["alpha"] for c in choices]):
             yield louvain(len(task.terms), edges, seed=task.seed)
 
@@ -172,7 +172,7 @@ class ChineseWhispers(Unsupervised):
 
     choices: ClassVar[Sequence[Choice]] = grid("alpha", COSINES, default=0.85)
 
-    def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
+    def cluster(self, task: ClusteringTask, choices: Sequence[Choice]) -> Iterator[Labels]:
         for graph in cosine_graphs(task, self.view, [c["alpha"] for c in choices]):
             yield label_by_whispers(adjacency(len(task.terms), *graph), seed=task.seed)
 
@@ -223,7 +223,7 @@ class SetExpanLouvain(Unsupervised):
         {"k": k, "kind": kind} for kind, k in product(("mutual", "union"), (2, 1, 3, 4, 5, 8, 10))
     )
 
-    def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
+    def cluster(self, task: ClusteringTask, choices: Sequence[Choice]) -> Iterator[Labels]:
         matrix = task.views.table("vectors").select(task.terms)
         features = random_features(matrix.shape[1], self.passes, self.share, seed=task.seed)
         neighbours = expand(matrix, features, max(choice["k"] for choice in choices))

@@ -25,7 +25,7 @@ from synsetmine.errors import DataError, SynsetmineError, require
 from synsetmine.io.files import read_json, write_text
 from synsetmine.metrics import compare_labels, evaluate
 from synsetmine.models.base import fingerprint
-from synsetmine.rivals.base import Choice, Labels, Method, Task, TrainingData
+from synsetmine.rivals.base import Choice, ClusteringTask, Labels, Method, TrainingData
 from synsetmine.rivals.registry import MethodEntry
 from synsetmine.types import SynonymSets, Term, order_terms
 from synsetmine.views import TermViews, View
@@ -37,7 +37,7 @@ MEMORISED = 0.1  # share of the test terms; by chance some surfaces are those of
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class ComparisonPlan:
     """Data and protocol: the same for all methods."""
 
     training: SynonymSets
@@ -86,11 +86,13 @@ class Plan:
             device=self.device,
         )
 
-    def task(self, entry: MethodEntry, seed: int, order: int) -> Task:
+    def task(self, entry: MethodEntry, seed: int, order: int) -> ClusteringTask:
         """The test terms that have what the method needs, in a random order."""
         walk = order_terms(self._terms_in_views(entry, self.test.terms), "random", seed=order)
         k = len(self.test.restrict(walk)) if entry.needs_k else None
-        return Task(terms=tuple(walk), views=self.views, k=k, seed=seed * self.orders + order)
+        return ClusteringTask(
+            terms=tuple(walk), views=self.views, k=k, seed=seed * self.orders + order
+        )
 
     def _terms_in_views(self, entry: MethodEntry, terms: tuple[Term, ...]) -> list[Term]:
         views: list[View] = [view for view in entry.needs if view != "strings"]
@@ -217,7 +219,7 @@ def _score(method: Method, data: TrainingData, held: SynonymSets, seed: int) -> 
     clusterer = method.fit(data)
     walk = tuple(order_terms(held.terms, "random", seed=seed))
     k = len(held) if method.needs_k else None
-    task = Task(terms=walk, views=data.views, k=k, seed=seed)
+    task = ClusteringTask(terms=walk, views=data.views, k=k, seed=seed)
     gold = held.labels(walk)
     return [compare_labels(labels, gold).ari for labels in clusterer.cluster(task, method.choices)]
 
@@ -226,7 +228,7 @@ Progress = Callable[[int, int, str], None]
 
 
 def compare(
-    plan: Plan,
+    plan: ComparisonPlan,
     entries: Sequence[MethodEntry],
     *,
     out: Path | None = None,
@@ -255,7 +257,7 @@ def compare(
     return {e.name: [done[e.name, seed] for seed in range(plan.seeds)] for e in entries}
 
 
-def run_seed(plan: Plan, entry: MethodEntry, seed: int) -> SeedResult:
+def run_seed(plan: ComparisonPlan, entry: MethodEntry, seed: int) -> SeedResult:
     """One method with one seed: tune, learn, then cluster the test terms in each order."""
     data = plan.data(entry, seed)
     memory = Memory()
@@ -267,7 +269,7 @@ def run_seed(plan: Plan, entry: MethodEntry, seed: int) -> SeedResult:
     learned = time.perf_counter()
     seconds: list[float] = []
     reports: list[dict[str, float]] = []
-    for order in range(plan.orders if entry.ordered else 1):
+    for order in range(plan.orders if entry.depends_on_order else 1):
         task = plan.task(entry, seed, order)
         begun = time.perf_counter()
         (labels,) = clusterer.cluster(task, [chosen.choice])
@@ -298,7 +300,9 @@ def _sets(terms: Sequence[Term], labels: Labels) -> SynonymSets:
     return SynonymSets.from_labels(terms, labels.tolist())
 
 
-def _run(plan: Plan, jobs: Iterable[tuple[MethodEntry, int]], workers: int) -> Iterator[SeedResult]:
+def _run(
+    plan: ComparisonPlan, jobs: Iterable[tuple[MethodEntry, int]], workers: int
+) -> Iterator[SeedResult]:
     """Results as they come; a thread waits for each process."""
     threads = max(cores() // workers, 1)
     with ThreadPoolExecutor(workers) as pool:
@@ -310,7 +314,7 @@ def _run(plan: Plan, jobs: Iterable[tuple[MethodEntry, int]], workers: int) -> I
             pool.shutdown(cancel_futures=True)
 
 
-def _in_process(plan: Plan, entry: MethodEntry, seed: int, threads: int) -> SeedResult:
+def _in_process(plan: ComparisonPlan, entry: MethodEntry, seed: int, threads: int) -> SeedResult:
     # One server imports what all methods need; each process is forked from it, fresh and quick.
     context = forkserver_context()
     context.set_forkserver_preload(["synsetmine.rivals.registry", "torch"])
@@ -345,7 +349,7 @@ def _result_file(out: Path, method: str, seed: int) -> Path:
 
 
 def _read_results(
-    out: Path, plan: Plan, jobs: Iterable[tuple[MethodEntry, int]]
+    out: Path, plan: ComparisonPlan, jobs: Iterable[tuple[MethodEntry, int]]
 ) -> dict[tuple[str, int], SeedResult]:
     results: dict[tuple[str, int], SeedResult] = {}
     for entry, seed in jobs:

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from synsetmine.rivals.base import Choice, Floats, Labels, Task, TrainingData
+from synsetmine.rivals.base import Choice, ClusteringTask, Floats, Labels, TrainingData
 from synsetmine.types import SynonymSets
 from synsetmine.views import TermVectors, unit_rows
 
@@ -57,7 +57,7 @@ class TrainedL2C:
     network: PairNetwork
     trained_odds: float
 
-    def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
+    def cluster(self, task: ClusteringTask, choices: Sequence[Choice]) -> Iterator[Labels]:
         terms, sets = len(task.terms), task.required_k
         if terms < 2 or sets < 2:
             yield from (np.zeros(terms, dtype=np.int64) for _ in choices)

@@ -16,7 +16,15 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import squareform
 
-from synsetmine.rivals.base import Choice, Floats, Labels, Task, TrainingData, Unsupervised, grid
+from synsetmine.rivals.base import (
+    Choice,
+    ClusteringTask,
+    Floats,
+    Labels,
+    TrainingData,
+    Unsupervised,
+    grid,
+)
 from synsetmine.types import Term
 from synsetmine.views import TermViews, View, unit_rows
 from synsetmine.views.strings import plain
@@ -47,13 +55,13 @@ class Agglomerative(Unsupervised):
     view: View
     link: Link = "average"
     scorer: Scorer = "ratio"
-    ordered: ClassVar[bool] = False
+    depends_on_order: ClassVar[bool] = False
 
     @property
     def choices(self) -> Sequence[Choice]:
         return grid("distance", THRESHOLDS, default=DEFAULTS[self.view])
 
-    def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
+    def cluster(self, task: ClusteringTask, choices: Sequence[Choice]) -> Iterator[Labels]:
         order, distances = term_distances(task, self.view, self.scorer)
         thresholds = [choice["distance"] for choice in choices]
         for labels in cut(distances, self.link, thresholds, count=len(order)):
@@ -83,7 +91,7 @@ def cut(
 
 
 def term_distances(
-    task: Task, view: View, scorer: Scorer = "ratio"
+    task: ClusteringTask, view: View, scorer: Scorer = "ratio"
 ) -> tuple[npt.NDArray[np.int64], Distances]:
     """An order of the task's terms, and the distances between them in that order.
 
@@ -160,7 +168,7 @@ class Hdbscan(Unsupervised):
     """
 
     view: View = "vectors"
-    ordered: ClassVar[bool] = False
+    depends_on_order: ClassVar[bool] = False
 
     @property
     def choices(self) -> Sequence[Choice]:
@@ -169,7 +177,7 @@ class Hdbscan(Unsupervised):
             for smallest, selection, epsilon in product(SMALLEST, SELECTIONS, EPSILONS)
         )
 
-    def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
+    def cluster(self, task: ClusteringTask, choices: Sequence[Choice]) -> Iterator[Labels]:
         from sklearn.cluster import HDBSCAN
 
         order, condensed = term_distances(task, self.view)
@@ -232,7 +240,7 @@ class KMeans(Unsupervised):
     needs_k: ClassVar[bool] = True
     choices: ClassVar[Sequence[Choice]] = ({},)
 
-    def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
+    def cluster(self, task: ClusteringTask, choices: Sequence[Choice]) -> Iterator[Labels]:
         """The same labels for each choice: the number of sets is given, so nothing is chosen."""
         points = _vectors(task.views, task.terms, unit=self.unit)
         labels = _clusters(points, task.required_k, seed=task.seed)
@@ -281,7 +289,7 @@ class CopKMeans:
     start: Start = "points"
     needs: ClassVar[frozenset[View]] = frozenset({"vectors"})
     needs_k: ClassVar[bool] = True
-    ordered: ClassVar[bool] = True  # on the seed and, by it, the order
+    depends_on_order: ClassVar[bool] = True  # on the seed and, by it, the order
     choices: ClassVar[Sequence[Choice]] = ({},)
 
     def fit(self, data: TrainingData) -> TrainingPoints:
@@ -302,7 +310,7 @@ class TrainingPoints:
     unit: bool
     start: Start
 
-    def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
+    def cluster(self, task: ClusteringTask, choices: Sequence[Choice]) -> Iterator[Labels]:
         """The same labels for each choice: the number of sets is given, so nothing is chosen."""
         terms = _vectors(task.views, task.terms, unit=self.unit)
         random = np.random.default_rng([task.seed])

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from synsetmine.io.files import write_text
 from synsetmine.io.svg import PlotFrame, Scale, tag, ticks
-from synsetmine.rivals.comparison import MEASURES, Plan, SeedResult
+from synsetmine.rivals.comparison import MEASURES, ComparisonPlan, SeedResult
 from synsetmine.rivals.registry import MethodEntry, Origin
 
 COLUMNS = (
@@ -37,7 +37,7 @@ NEEDS_K = "*"  # marks methods that get the true number of sets
 
 
 @dataclass(frozen=True)
-class Row:
+class MethodRow:
     """A method over all seeds and orders: (mean, standard deviation) of each score, in percent."""
 
     name: str
@@ -66,13 +66,13 @@ class Row:
 
 def summarise(
     entries: Sequence[MethodEntry], results: Mapping[str, Sequence[SeedResult]]
-) -> list[Row]:
+) -> list[MethodRow]:
     """One row a method, best ARI first."""
     rows = [_row(entry, results[entry.name]) for entry in entries]
     return sorted(rows, key=lambda row: -row.ari)
 
 
-def cells(row: Row) -> list[str]:
+def cells(row: MethodRow) -> list[str]:
     """The cells of the table's columns."""
     title = f"{row.title}{NEEDS_K if row.needs_k else ''}"
     if not row.scores:
@@ -91,7 +91,7 @@ def format_seconds(value: float) -> str:
     return f"{value:.3g}" if value >= 1e-3 else "0"
 
 
-def notes(rows: Sequence[Row]) -> list[str]:
+def notes(rows: Sequence[MethodRow]) -> list[str]:
     """What a reader of the table must know of single rows."""
     lines: list[str] = []
     if any(row.needs_k for row in rows):
@@ -106,7 +106,7 @@ def notes(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
-def choices(rows: Sequence[Row]) -> list[str]:
+def choices(rows: Sequence[MethodRow]) -> list[str]:
     """What tuning chose, and with how many seeds, as lines of a list."""
     return [
         f"- {row.title}: {', '.join(f'{c} ({n})' for c, n in row.choices.items())}"
@@ -115,7 +115,9 @@ def choices(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def write_comparison(out: Path, plan: Plan, rows: Sequence[Row], *, workers: int = 1) -> None:
+def write_comparison(
+    out: Path, plan: ComparisonPlan, rows: Sequence[MethodRow], *, workers: int = 1
+) -> None:
     """Write comparison.json, comparison.md and comparison.svg into a folder."""
     about = {
         "training_sets": len(plan.training),
@@ -147,7 +149,7 @@ text{font:13px sans-serif;fill:#333}.end{text-anchor:end}.middle{text-anchor:mid
 """
 
 
-def plot(title: str, rows: Sequence[Row]) -> str:
+def plot(title: str, rows: Sequence[MethodRow]) -> str:
     """ARI of each method as bars with whiskers of one standard deviation, as SVG."""
     shown = [row for row in rows if row.scores]
     ends = [0.0, *(row.ari + side * row.scores["ari"][1] for row in shown for side in (-1, 1))]
@@ -191,7 +193,7 @@ def plot(title: str, rows: Sequence[Row]) -> str:
     )
 
 
-def _page(about: Mapping[str, Any], rows: Sequence[Row]) -> str:
+def _page(about: Mapping[str, Any], rows: Sequence[MethodRow]) -> str:
     protocol = (
         f"{about['test_sets']} sets of {about['test_terms']} terms to find, "
         f"{about['training_sets']} training sets; mean ± standard deviation over "
@@ -214,7 +216,7 @@ def _page(about: Mapping[str, Any], rows: Sequence[Row]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _row(entry: MethodEntry, results: Sequence[SeedResult]) -> Row:
+def _row(entry: MethodEntry, results: Sequence[SeedResult]) -> MethodRow:
     good = [result for result in results if result.failure is None]
     scores = {
         measure: (statistics.fmean(values), statistics.pstdev(values))
@@ -222,7 +224,7 @@ def _row(entry: MethodEntry, results: Sequence[SeedResult]) -> Row:
         for values in [[100 * r[measure] for result in good for r in result.reports]]
     }
     taken = [r.memory for r in good if r.memory is not None]
-    return Row(
+    return MethodRow(
         name=entry.name,
         title=entry.title,
         origin=entry.origin,

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synsetmine.errors import DataError
-from synsetmine.rivals.base import Choice, Floats, Labels, Task, TrainingData, grid
+from synsetmine.rivals.base import Choice, ClusteringTask, Floats, Labels, TrainingData, grid
 from synsetmine.rivals.communities import louvain
 from synsetmine.rivals.linkage import Link, condensed_distances, cut, in_given_order
 from synsetmine.types import SynonymSets, Term
@@ -179,7 +179,7 @@ class SvmLouvain:
     C: float = 1.0
     needs: ClassVar[frozenset[View]] = frozenset({"vectors"})
     needs_k: ClassVar[bool] = False
-    ordered: ClassVar[bool] = True
+    depends_on_order: ClassVar[bool] = True
 
     @property
     def choices(self) -> Sequence[Choice]:
@@ -218,7 +218,7 @@ class LearnedSvm:
         distance: Floats = self.model.decision_function(features).astype(np.float32)
         return distance
 
-    def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
+    def cluster(self, task: ClusteringTask, choices: Sequence[Choice]) -> Iterator[Labels]:
         unit = unit_rows(task.views.table("vectors").select(task.terms))
         lowest = min((choice["bar"] for choice in choices), default=0.0)
         edges, margins = self.edges(unit, lowest)
@@ -283,7 +283,7 @@ class PairLinkage:
     views: tuple[View, ...] = ("vectors",)
     link: Link = "average"
     needs_k: ClassVar[bool] = False
-    ordered: ClassVar[bool] = False
+    depends_on_order: ClassVar[bool] = False
 
     @property
     def needs(self) -> frozenset[View]:
@@ -326,7 +326,7 @@ class LearnedPairs:
     weights: tuple[Floats, ...]  # one array for each table, and one for strings
     bias: float
 
-    def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
+    def cluster(self, task: ClusteringTask, choices: Sequence[Choice]) -> Iterator[Labels]:
         tables = [table for table, _ in _tables(self.needs, task.views)]
         order = _own_order(task.terms, tables)
         terms = [task.terms[row] for row in order]

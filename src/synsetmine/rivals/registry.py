@@ -13,7 +13,7 @@ from synsetmine.devices import require_torch
 from synsetmine.errors import DataError, choose_among
 from synsetmine.models import DEFAULT_PRESET, PreparedModel, StoredModel, settings_of
 from synsetmine.models.paper.settings import PRESETS, TrainingSettings
-from synsetmine.rivals.base import Choice, Labels, Method, Task, TrainingData, grid
+from synsetmine.rivals.base import Choice, ClusteringTask, Labels, Method, TrainingData, grid
 from synsetmine.rivals.communities import (
     ChineseWhispers,
     CommunityDetection,
@@ -41,7 +41,7 @@ class SynSetMine:
     changes: Mapping[str, Any] = field(default_factory=dict, hash=False)
     needs: ClassVar[frozenset[View]] = frozenset({"vectors"})
     needs_k: ClassVar[bool] = False
-    ordered: ClassVar[bool] = True
+    depends_on_order: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.preset not in PRESETS:
@@ -75,7 +75,7 @@ class DefaultSynSetMine:
 
     views: tuple[View, ...] = ("vectors",)
     needs_k: ClassVar[bool] = False
-    ordered: ClassVar[bool] = True
+    depends_on_order: ClassVar[bool] = True
 
     @property
     def needs(self) -> frozenset[View]:
@@ -103,13 +103,13 @@ class TrainedSynSetMine:
         default=None, init=False
     )
 
-    def cluster(self, task: Task, choices: Sequence[Choice]) -> Iterator[Labels]:
+    def cluster(self, task: ClusteringTask, choices: Sequence[Choice]) -> Iterator[Labels]:
         prepared = self._prepare(task)
         for choice in choices:
             mined = prepared.generate(order=task.terms, threshold=choice["threshold"])
             yield np.array(mined.sets.labels(task.terms), dtype=np.int64)
 
-    def _prepare(self, task: Task) -> PreparedModel:
+    def _prepare(self, task: ClusteringTask) -> PreparedModel:
         terms, views = tuple(sorted(task.terms)), task.views
         if self._prepared is None or self._prepared[0] != terms or self._prepared[1] is not views:
             seen = replace(views, vectors=views.vectors[: self.tables])
@@ -158,7 +158,7 @@ class L2C:
     restarts: int = 3  # f
     needs: ClassVar[frozenset[View]] = frozenset({"vectors"})
     needs_k: ClassVar[bool] = True
-    ordered: ClassVar[bool] = True
+    depends_on_order: ClassVar[bool] = True
     choices: ClassVar[Sequence[Choice]] = grid("weight", [1.0, 0.5, 0.25, 0.1])
 
     def fit(self, data: TrainingData) -> TrainedL2C:
@@ -202,8 +202,8 @@ class MethodEntry:
         return self.variants[0].needs_k
 
     @property
-    def ordered(self) -> bool:
-        return self.variants[0].ordered
+    def depends_on_order(self) -> bool:
+        return self.variants[0].depends_on_order
 
     def lacks(self, views: TermViews) -> list[View]:
         """Which of the views that it needs are not there."""

@@ -312,12 +312,12 @@ class PlaceTable:
         self._seen = np.zeros(len(forms), np.int64)
         self._parts: list[pa.Table] = []
 
-    def add(self, counted: pa.RecordBatch, *, first: int) -> None:
+    def add(self, batch: pa.RecordBatch, *, first: int) -> None:
         """Add what `PlaceCounter` found in a batch; `first` is the number of its first document."""
-        form = counted.column("form").to_numpy()
+        form = batch.column("form").to_numpy()
         chosen = np.flatnonzero(self._seen[form] + _rank(form) < PLACES)
         np.add.at(self._seen, form[chosen], 1)
-        part = pa.Table.from_batches([counted.take(pa.array(chosen))])
+        part = pa.Table.from_batches([batch.take(pa.array(chosen))])
         self._parts.append(part.set_column(1, "document", pc.add(part["document"], first)))
 
     def write(self, path: Path) -> None:

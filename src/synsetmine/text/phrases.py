@@ -92,8 +92,8 @@ def count_phrases(
     """
     table = RunTable()
     counters = {"runs": RunCounter(max_tokens)}
-    for counted in count_together(documents, counters, engine=engine, progress=progress):
-        table.add(counted.tables["runs"], first=counted.first)
+    for batch in count_together(documents, counters, engine=engine, progress=progress):
+        table.add(batch.tables["runs"], first=batch.first)
     return table.phrases(
         documents,
         max_tokens=max_tokens,
@@ -218,11 +218,11 @@ class RunTable:
         self.tokens = tokens  # of the corpus
         self._waiting: list[Runs] = []
 
-    def add(self, counted: pa.RecordBatch, *, first: int) -> None:
+    def add(self, batch: pa.RecordBatch, *, first: int) -> None:
         """Add what `RunCounter` made of a batch; `first` is the number of its first document."""
-        runs = Runs(*(counted.column(name).values.to_numpy() for name in _KINDS))
+        runs = Runs(*(batch.column(name).values.to_numpy() for name in _KINDS))
         self._waiting.append(runs._replace(places=runs.places + np.uint64(first << 32)))
-        self.tokens += counted.column("tokens")[0].as_py()
+        self.tokens += batch.column("tokens")[0].as_py()
         if sum(len(runs.keys) for runs in self._waiting) > max(len(self.runs.keys), MERGED):
             self._merge()
         floor = 2
@@ -415,15 +415,15 @@ def _scores(phrases: Mapping[str, Phrase], runs: Runs, total: int) -> dict[str, 
     count_of.update((form, phrase.count) for form, phrase in phrases.items())
     longest: dict[str, int] = {}
     for form, parts in words.items():
-        for piece in (_left(parts[:-1]), _right(parts[1:])):
+        for piece in (_trim_end(parts[:-1]), _trim_start(parts[1:])):
             longest[piece] = max(longest.get(piece, 0), phrases[form].count)
     scores = {}
     for form, parts in words.items():
         together = phrases[form].count
         weakest = 1.0
         for cut in range(1, len(parts)):
-            left = count_of.get(_left(parts[:cut]), 0)
-            right = count_of.get(_right(parts[cut:]), 0)
+            left = count_of.get(_trim_end(parts[:cut]), 0)
+            right = count_of.get(_trim_start(parts[cut:]), 0)
             if left and right and together < total:
                 gain = log(together * total / (left * right)) / -log(together / total)
                 weakest = min(weakest, gain)
@@ -431,12 +431,12 @@ def _scores(phrases: Mapping[str, Phrase], runs: Runs, total: int) -> dict[str, 
     return scores
 
 
-def _left(parts: Sequence[str]) -> str:
+def _trim_end(parts: Sequence[str]) -> str:
     """These words without the function words at their end."""
     return " ".join([*dropwhile(FUNCTION_WORDS.__contains__, reversed(parts))][::-1])
 
 
-def _right(parts: Sequence[str]) -> str:
+def _trim_start(parts: Sequence[str]) -> str:
     """These words without the function words at their start."""
     return " ".join(dropwhile(FUNCTION_WORDS.__contains__, parts))
 

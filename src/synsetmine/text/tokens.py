@@ -344,8 +344,8 @@ def _is_end(text: str, match: re.Match[str]) -> bool:
         return False
     if match["mark"] != ".":
         return True
-    found = _LAST_WORD.search(text, max(match.start() - 40, 0), match.start())
-    word = found.group() if found else ""
+    last = _LAST_WORD.search(text, max(match.start() - 40, 0), match.start())
+    word = last.group() if last else ""
     if word.lower() in _NEVER_LAST:
         return False
     if word.lower() in _BEFORE_NUMBERS and following[0].isdigit():

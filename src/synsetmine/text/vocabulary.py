@@ -112,8 +112,8 @@ class TermTable:
         self._surfaces: list[Counter[str]] = [Counter() for _ in forms]
         self._not_whole: Counter[int] = Counter()
 
-    def add(self, counted: pa.RecordBatch) -> None:
-        columns = (column.to_pylist() for column in counted.columns)
+    def add(self, batch: pa.RecordBatch) -> None:
+        columns = (column.to_pylist() for column in batch.columns)
         for form, surface, count in zip(*columns, strict=True):
             if surface is None:
                 self._not_whole[form] += count
@@ -223,10 +223,10 @@ def count_forms(
 ) -> dict[str, int]:
     """How often a `WordCounter` or `UnitCounter` finds each form in a stored corpus."""
     totals = FormCounts()
-    for counted in count_together(
+    for batch in count_together(
         documents, {"forms": counter}, matcher=matcher, engine=engine, progress=progress
     ):
-        totals.add(counted.tables["forms"])
+        totals.add(batch.tables["forms"])
     return totals.counts
 
 

@@ -77,14 +77,14 @@ def train_cooccurrence(
         forms, words, window=window, min_count=min_count, contexts=contexts
     )
     counts = Cooccurrence(counter.units)
-    for counted in count_together(
+    for batch in count_together(
         documents,
         {"neighbours": counter},
         matcher=NameMatcher.build(forms),
         engine=engine,
         progress=lambda done: tell(total + done, 3 * total),
     ):
-        counts.add(counted.tables["neighbours"], first=counted.first, size=counted.size)
+        counts.add(batch.tables["neighbours"], first=batch.first, size=batch.size)
     vectors = cooccurrence_vectors(
         counts,
         terms,
@@ -218,9 +218,9 @@ class Cooccurrence:
         self._near = _Sum(len(units), len(units))
         self._inside = _Sum(len(units), TEXT_COLUMNS)
 
-    def add(self, counted: pa.RecordBatch, *, first: int, size: int) -> None:
+    def add(self, batch: pa.RecordBatch, *, first: int, size: int) -> None:
         """Add what `NeighbourCounter` made of `size` documents from the number `first` on."""
-        arrays = {name: counted.column(name).values.to_numpy() for name in counted.schema.names}
+        arrays = {name: batch.column(name).values.to_numpy() for name in batch.schema.names}
         self._near.add(_matrix(arrays, "near", columns=len(self.units)))
         self._inside.add(_in_columns(_matrix(arrays, "inside", columns=size), first=first))
         self._texts = first + size
@@ -281,10 +281,10 @@ class _Units:
 
 
 def _choose(
-    counted: Cooccurrence, forms: Sequence[str], *, min_count: int, contexts: int
+    cooccurrence: Cooccurrence, forms: Sequence[str], *, min_count: int, contexts: int
 ) -> _Units:
-    counts = dict(zip(counted.units, counted.counts.tolist(), strict=True))
-    number_of = {form: number for number, form in enumerate(counted.units)}
+    counts = dict(zip(cooccurrence.units, cooccurrence.counts.tolist(), strict=True))
+    number_of = {form: number for number, form in enumerate(cooccurrence.units)}
     often = frequent_units(counts, min_count)
     terms = set(forms)
     chosen = often[:contexts] + [form for form in often[contexts:] if form in terms]

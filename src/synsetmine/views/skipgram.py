@@ -77,14 +77,14 @@ def train_skipgram(
     with TemporaryDirectory(prefix="synsetmine-") as folder:
         path = Path(folder, "units.txt")
         with disk_errors(path), path.open("w", encoding="ascii") as stream:
-            for counted in count_together(
+            for batch in count_together(
                 documents,
                 {"lines": _LineWriter(forms, number_of)},
                 matcher=matcher,
                 engine=engine,
                 progress=lambda done: tell(size + done, steps * size),
             ):
-                lines = counted.tables["lines"].column("line").to_pylist()
+                lines = batch.tables["lines"].column("line").to_pylist()
                 stream.writelines(f"{line}\n" for line in lines)
         model = gensim.models.Word2Vec(
             corpus_file=str(path),

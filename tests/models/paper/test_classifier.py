@@ -83,7 +83,7 @@ def test_each_term_has_its_own_probability_whatever_it_is_asked_with(
     assert found == pytest.approx(alone, rel=0, abs=1e-6)
 
 
-def test_terms_are_told_apart_by_their_vectors_and_not_by_their_senses() -> None:
+def test_terms_are_kept_apart_by_their_vectors_and_not_by_their_senses() -> None:
     assert len(set(probabilities(make_scorer(), VECTORS, TERMS[:2], TERMS))) > 6
     same = TermVectors(TERMS, np.ones((12, 3), np.float32))
     assert len(set(probabilities(make_scorer(), same, TERMS[:2], TERMS))) == 1
@@ -128,7 +128,7 @@ def test_the_best_others_are_ranked(seed: int, members: list[Term], top: int) ->
     assert not scores or max(left_out, default=0) <= scores[-1]
 
 
-def test_ten_are_ranked_unless_told_and_only_from_the_vocabulary() -> None:
+def test_ten_are_ranked_unless_set_and_only_from_the_vocabulary() -> None:
     assert len(rank(make_scorer(), VECTORS, TERMS[:1], TERMS)) == 10
     found = rank(make_scorer(), VECTORS, TERMS[:1], TERMS[:4])
     assert {term for term, _ in found} == set(TERMS[1:4])

@@ -93,7 +93,7 @@ def test_results_of_other_settings_are_not_mixed_in(tmp_path: Path) -> None:
         tune(sets, vectors, replace(BASE, epochs=5), CANDIDATES[:1], out=tmp_path, folds=2)
 
 
-def test_a_candidate_that_fails_is_told_and_comes_last(tmp_path: Path) -> None:
+def test_a_candidate_that_fails_is_reported_and_comes_last(tmp_path: Path) -> None:
     sets, vectors = make_world(entities=12)
     candidates = grid({"learning_rate": [0.99, 1e-3], "amsgrad": [False]})
     huge = TermVectors(vectors.terms, vectors.matrix * np.float32(5e37))

@@ -18,8 +18,8 @@ from mcp.server import Server
 
 import synsetmine
 from synsetmine.pipeline.explanation import explain
-from synsetmine.pipeline.mcp.messages import MAX_NAMES, MAX_TEXT
 from synsetmine.pipeline.mcp.server import mcp_server
+from synsetmine.pipeline.mcp.tools import MAX_NAMES, MAX_TEXT
 from synsetmine.review.web.answers import Answers, MinedAnswers, ModelAnswers
 from synsetmine.views import TermViews
 from tests.models.paper.test_classifier import VECTORS, make_scorer

@@ -514,7 +514,7 @@ def test_the_focus_can_be_seen(show: Callable[..., Any]) -> None:
 
 
 @pytest.mark.slow
-def test_a_reader_of_the_screen_is_told_what_is_what(show: Callable[..., Any]) -> None:
+def test_a_reader_of_the_screen_gets_labels(show: Callable[..., Any]) -> None:
     with show(sample()) as page:
         assert page.get_by_role("table", name="Mined sets with their terms").count() == 1
         assert page.get_by_role("rowheader", name="Hypertension").count() == 1

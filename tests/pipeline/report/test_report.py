@@ -16,7 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synsetmine.linking.supervision import Tally
-from synsetmine.pipeline.report.findings import Epochs, Findings, Penalties, Score, StageSummary
+from synsetmine.pipeline.report.findings import (
+    Epochs,
+    Findings,
+    HeldOutScore,
+    Penalties,
+    StageSummary,
+)
 from synsetmine.pipeline.report.page import write_report
 from synsetmine.runs import MinedSet, MinedTerm, Sentence
 from tests.support.findings import PENALTIES, medical_sets, sample
@@ -349,7 +355,7 @@ def test_values_that_are_no_numbers_are_left_out(folder: Path) -> None:
     findings = replace(
         empty(),
         training=Epochs([(1, nan, None), (2, inf, nan), (3, 0.5, -inf)], 0, "ARI"),
-        scores=[Score("ARI", nan, inf)],
+        scores=[HeldOutScore("ARI", nan, inf)],
         stages=[StageSummary("a", nan), StageSummary("b", 1.0)],
         thresholds=[(0.1, nan, 0.5, 0.5), (0.2, 0.3, 0.4, inf)],
         threshold=nan,

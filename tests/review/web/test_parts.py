@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
 from synsetmine.review import Conflict, Decision, QueueFilter, ReviewState
-from synsetmine.review.web.answers import TermIndex
+from synsetmine.review.web.answers import TermFinder
 from synsetmine.review.web.pages import (
     QueueQuery,
     Reviewer,
@@ -256,7 +256,7 @@ def _sentences(run: Path) -> Mapping[str, Sequence[Sentence]]:
 
 
 def test_what_a_text_means() -> None:
-    index = TermIndex(map(Term.parse, ["Heart-Attack", "WHO", "who", "us||1", "us||2", "a b||x"]))
+    index = TermFinder(map(Term.parse, ["Heart-Attack", "WHO", "who", "us||1", "us||2", "a b||x"]))
 
     def found(text: str) -> str:
         try:

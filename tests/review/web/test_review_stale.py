@@ -183,7 +183,7 @@ def test_a_form_without_the_right_hash(tmp_path: Path, shown: str | None) -> Non
 
 
 @pytest.mark.parametrize("change", ["deleted", "replaced", "folder deleted", "folder replaced"])
-def test_reviews_that_are_gone_are_told(tmp_path: Path, change: str) -> None:
+def test_reviews_that_are_gone_are_reported(tmp_path: Path, change: str) -> None:
     run = write_run(tmp_path / "run", FIRST, {})
     with reviewing(run) as visit:
         ada = visit()

@@ -10,8 +10,7 @@ import pytest
 
 from synsetmine.kb import Entity, KnowledgeBase
 from synsetmine.review.web.answers import Answers, MinedAnswers
-from synsetmine.review.web.api import Service, serving_app
-from synsetmine.review.web.search import SearchPage
+from synsetmine.review.web.api import SearchPage, ServerState, serving_app
 from synsetmine.review.web.server import AccessPolicy
 from synsetmine.runs.folder import Artefacts
 from tests.support.webserver import MEDICAL, serve, write_near_vectors, write_run
@@ -40,7 +39,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     ]
     KnowledgeBase.of(entities).save(Artefacts(run).knowledge)
     answers = Answers(MinedAnswers.of_run(run))
-    service = Service(answers, SearchPage(answers, run, title="a run"))
+    service = ServerState(answers, SearchPage(answers, run, title="a run"))
     with serve(serving_app(service, AccessPolicy())) as address:
         yield address
 

@@ -23,9 +23,8 @@ from synsetmine.models.known import Candidate, KnownSets
 from synsetmine.review import ReviewState, ReviewStore
 from synsetmine.review.web import api, schemas
 from synsetmine.review.web.answers import Answers, MinedAnswers, ModelAnswers
-from synsetmine.review.web.api import Service, openapi_document, serving_app
+from synsetmine.review.web.api import SearchPage, ServerState, openapi_document, serving_app
 from synsetmine.review.web.schemas import QUESTIONS, ExpandQuestion
-from synsetmine.review.web.search import SearchPage
 from synsetmine.review.web.server import AccessPolicy
 from synsetmine.runs import MinedSet, MinedTerm, Sentence, read_results
 from synsetmine.runs.folder import Artefacts
@@ -64,7 +63,7 @@ def model() -> ModelAnswers:
 @pytest.fixture(scope="module")
 def client(mined: MinedAnswers, model: ModelAnswers) -> Iterator[httpx.Client]:
     with (
-        serve(serving_app(Service(Answers(mined, model)), AccessPolicy())) as address,
+        serve(serving_app(ServerState(Answers(mined, model)), AccessPolicy())) as address,
         httpx.Client(base_url=address, trust_env=False) as client,
     ):
         yield client
@@ -111,7 +110,7 @@ def test_a_new_name_comes_with_what_the_trace_has() -> None:
     seed = MinedTerm("heart failure", 9, "seed", True)
     answers = MinedAnswers([MinedSet("D1", (seed, new), "D1")])
     with (
-        serve(serving_app(Service(Answers(answers)), AccessPolicy())) as address,
+        serve(serving_app(ServerState(Answers(answers)), AccessPolicy())) as address,
         httpx.Client(base_url=address, trust_env=False) as client,
     ):
         (synonym,) = get(client, "/v1/expand", term="heart failure")["synonyms"]
@@ -160,7 +159,7 @@ def test_ranks_and_scores_are_the_models(client: httpx.Client) -> None:
 
 
 def test_a_bare_model_expands_by_ranking(model: ModelAnswers) -> None:
-    app = serving_app(Service(Answers(model=model)), AccessPolicy())
+    app = serving_app(ServerState(Answers(model=model)), AccessPolicy())
     term = VECTORS.terms[3]
     with serve(app) as address, httpx.Client(base_url=address, trust_env=False) as client:
         everyone = get(client, "/v1/expand", term=str(term), least=0, top=100)
@@ -240,7 +239,7 @@ def letters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     prepared = load_general().prepare(new, TermViews(), known=known)
     answers = Answers(mined, ModelAnswers(prepared, 0.3, known, mined.kb))
     with (
-        serve(serving_app(Service(answers), AccessPolicy())) as address,
+        serve(serving_app(ServerState(answers), AccessPolicy())) as address,
         httpx.Client(base_url=address, trust_env=False) as client,
     ):
         yield client
@@ -306,7 +305,7 @@ def test_an_unknown_plural_finds_its_singular(
     ]
 
 
-def test_a_name_of_several_entities_is_told_apart_by_its_entity(letters: httpx.Client) -> None:
+def test_a_name_of_several_entities_is_kept_apart_by_its_entity(letters: httpx.Client) -> None:
     error = get(letters, "/v1/expand", 409, term="cold")["error"]
     assert error["near"] == ["cold||D5", "cold||D6"]
     found = get(letters, "/v1/expand", term="cold||D6")
@@ -321,7 +320,7 @@ def test_a_new_name_is_ranked_with_the_set_that_it_joined(letters: httpx.Client)
 
 
 def test_a_server_that_loads_says_what(mined: MinedAnswers) -> None:
-    service = Service()
+    service = ServerState()
     app = serving_app(service, AccessPolicy(token="x" * 16))
     with serve(app) as address, httpx.Client(base_url=address, trust_env=False) as client:
         assert get(client, "/healthz") == {"status": "ok"}
@@ -396,7 +395,7 @@ def test_a_surface_with_several_senses_is_ambiguous(client: httpx.Client) -> Non
         ("/v1/expand", {"term": "||x"}, "a term needs a surface"),
     ],
 )
-def test_a_wrong_question_is_told_what_is_wrong(
+def test_a_wrong_question_is_answered_with_what_is_wrong(
     client: httpx.Client, path: str, query: dict[str, Any], said: str
 ) -> None:
     _, message = problem(client, path, 400, **query)
@@ -467,7 +466,7 @@ def test_other_addresses_and_methods_are_refused_in_the_same_form(client: httpx.
 
 
 def test_without_a_model_there_are_synonyms_only(mined: MinedAnswers) -> None:
-    app = serving_app(Service(Answers(mined)), AccessPolicy())
+    app = serving_app(ServerState(Answers(mined)), AccessPolicy())
     with serve(app) as address, httpx.Client(base_url=address, trust_env=False) as client:
         assert get(client, "/v1/expand", term="aspirin")["synonyms"]
         assert problem(client, "/v1/rank", 501, set="aspirin")[0] == "no_model"
@@ -482,7 +481,7 @@ def test_what_should_not_happen_is_a_plain_error(
 
     monkeypatch.setattr(mined, "expand", fail)
     with (
-        serve(serving_app(Service(Answers(mined)), AccessPolicy())) as address,
+        serve(serving_app(ServerState(Answers(mined)), AccessPolicy())) as address,
         httpx.Client(base_url=address, trust_env=False) as client,
     ):
         answer = client.get("/v1/expand", params={"term": "x"})

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from synsetmine.review.web.answers import Answers, MinedAnswers, ModelAnswers
-from synsetmine.review.web.api import Service, serving_app
+from synsetmine.review.web.api import ServerState, serving_app
 from synsetmine.review.web.server import AccessPolicy
 from synsetmine.types import Term
 from tests.review.web.test_serving import checked
@@ -66,7 +66,7 @@ def test_the_server_answers_while_the_model_works(mined: MinedAnswers) -> None:
                 assert answer.status_code == 200 or answer.headers["retry-after"] == "1"
             return [answer.status_code for answer in got]
 
-    with serve(serving_app(Service(both), AccessPolicy())) as address:
+    with serve(serving_app(ServerState(both), AccessPolicy())) as address:
         statuses = asyncio.run(ask(address))
     assert slow.together == 1
     assert statuses.count(200) == 65  # one at work, 64 that wait
@@ -80,9 +80,9 @@ def test_no_torch_without_a_model(tmp_path: Path) -> None:
         "from pathlib import Path\n"
         "from synsetmine.review.web.answers import Answers, MinedAnswers\n"
         "from synsetmine.review.web.server import AccessPolicy\n"
-        "from synsetmine.review.web.api import Service, serving_app\n"
+        "from synsetmine.review.web.api import ServerState, serving_app\n"
         "answers = Answers(MinedAnswers.of_run(Path(sys.argv[1])))\n"
-        "serving_app(Service(answers), AccessPolicy())\n"
+        "serving_app(ServerState(answers), AccessPolicy())\n"
         "assert 'torch' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "run")], check=True)

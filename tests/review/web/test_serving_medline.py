@@ -18,8 +18,7 @@ from synsetmine.kb import KnowledgeBase
 from synsetmine.normalization import normal_form
 from synsetmine.pipeline.project import write_project
 from synsetmine.pipeline.run import run_project
-from synsetmine.review.web.api import Service, serving_app
-from synsetmine.review.web.search import SearchPage
+from synsetmine.review.web.api import SearchPage, ServerState, serving_app
 from synsetmine.review.web.server import AccessPolicy
 from synsetmine.runs.folder import Artefacts
 from tests.conftest import BENCHMARKS
@@ -49,7 +48,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def client(run: Path) -> Iterator[httpx.Client]:
     answers = open_answers(run, ModelInputs(), False, "cpu", skip_bad=False)
-    service = Service(answers, SearchPage(answers, run))
+    service = ServerState(answers, SearchPage(answers, run))
     with (
         serve(serving_app(service, AccessPolicy())) as address,
         httpx.Client(base_url=address, trust_env=False, timeout=60) as client,

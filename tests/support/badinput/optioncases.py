@@ -45,6 +45,7 @@ WRONG = (
     ("--dimension", "100000", VECTORS),
     ("--seed", "-1", VECTORS),
     ("--format", "nosuch", ("export", "new.jsonl", "-o", "out.txt")),
+    ("--threshold", "nan", EXPORT),
     ("--limit", "-1", EXPORT),
     ("--limit", "-1", ("lint", "out.txt")),
     ("--format", "rdf", ("apply-names", "names.tsv", "kb.jsonl", "-o", "out.jsonl")),
@@ -201,12 +202,6 @@ OPTION_CASES: tuple[Case, ...] = (
         "no such encoder",
         ("finetune", "train.set", "-o", "out", "--encoder", "./nosuch"),
         "nosuch: no such encoder folder",
-    ),
-    _refuse(
-        "export",
-        "--threshold nan",
-        (*EXPORT, "--threshold", "nan"),
-        "the threshold must be between 0 and 1: nan",
     ),
     _refuse(
         "export",

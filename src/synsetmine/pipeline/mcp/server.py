@@ -19,8 +19,7 @@ from starlette.types import ASGIApp
 
 from synsetmine import __version__
 from synsetmine.errors import SynsetmineError
-from synsetmine.pipeline.mcp.messages import schema_of
-from synsetmine.pipeline.mcp.tools import Tool, tools_of
+from synsetmine.pipeline.mcp.tools import Tool, schema_of, tools_of
 from synsetmine.review.web.answers import Answers
 from synsetmine.review.web.api import refuse
 from synsetmine.review.web.schemas import ApiError

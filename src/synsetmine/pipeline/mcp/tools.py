@@ -1,38 +1,238 @@
-"""The tools: group, expand, score and explain."""
+"""The tools: group, expand, score and explain, with the messages that call them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from synsetmine.errors import DataError
 from synsetmine.models.general import load_general
 from synsetmine.pipeline.explanation import explain
 from synsetmine.pipeline.grouping import group, threshold_of
-from synsetmine.pipeline.mcp.messages import (
-    MAX_TEXT,
-    ExpandCall,
-    ExplainCall,
-    ExplainResult,
-    GroupCall,
-    GroupedName,
-    GroupedSet,
-    GroupResult,
-    ListedName,
-    ScoreCall,
-    SingleName,
-    UnsureNames,
-)
 from synsetmine.pipeline.name_sets import Grouping
 from synsetmine.pipeline.settings import GroupSettings
 from synsetmine.review.web.answers import Answers, ModelAnswers
-from synsetmine.review.web.schemas import Answer, Expand, Score
-from synsetmine.types import Term
+from synsetmine.review.web.schemas import (
+    Answer,
+    Expand,
+    ExpandQuestion,
+    Probability,
+    Score,
+    ScoreQuestion,
+    TermText,
+)
+from synsetmine.types import NameKind, Scope, Term
 from synsetmine.views import TermViews
+
+MAX_NAMES = 5_000
+MAX_TEXT = 2_000_000  # characters of all names and contexts of a call
+MAX_CONTEXTS = 20  # of a name
+MAX_CONTEXT = 2_000  # characters
+
+Context = Annotated[str, Meta(min_length=1, max_length=MAX_CONTEXT)]
+Contexts = Annotated[
+    Context | Annotated[list[Context], Meta(max_length=MAX_CONTEXTS)],
+    Meta(description="Sentences that contain the name, or a description of what it names."),
+]
+TypeOfName = Annotated[
+    str,
+    Meta(
+        max_length=500,
+        description="Names of different types, such as person and city, never share a set.",
+    ),
+]
+Among = (
+    Annotated[
+        list[TermText],
+        Meta(
+            max_length=MAX_NAMES,
+            description="The names to search or to compare with, instead of the server's run.",
+        ),
+    ]
+    | UnsetType
+)
+
+
+class Message(Struct, forbid_unknown_fields=True):
+    pass
+
+
+# --- Arguments ---
+
+
+class ListedName(Message):
+    """A name with its contexts and its type."""
+
+    name: TermText
+    contexts: Contexts | UnsetType = UNSET
+    type: TypeOfName = ""
+
+
+class GroupCall(Message):
+    """Find the names that mean the same thing, in a list of names.
+
+    Names may come with sentences in which they stand, and with types. Each set has a canonical
+    name; a probability is how likely a name belongs to the others of its set. The pairs nearest to
+    the threshold are listed as unsure.
+    """
+
+    names: Annotated[
+        list[TermText | ListedName],
+        Meta(
+            min_length=1,
+            max_length=MAX_NAMES,
+            description="Strings, or objects with a name, and optionally contexts and a type. The "
+            "same name may occur in several objects: it is split if its contexts differ.",
+        ),
+    ]
+    precision: Annotated[
+        Literal["cautious", "balanced", "bold"] | Annotated[float, Meta(ge=0, le=1)],
+        Meta(description="Level of precision, or a threshold from 0 to 1."),
+    ] = GroupSettings().precision  # type: ignore[assignment]  # the default is a level
+    unsure: Annotated[
+        int, Meta(ge=0, le=100, description="Number of pairs near the threshold to return.")
+    ] = 10
+
+
+class ExpandCall(ExpandQuestion):
+    """Find the synonyms of a term: in the mined sets of a run, or in a list of names."""
+
+    among: Among = UNSET
+
+
+class ScoreCall(ScoreQuestion):
+    """The probability of each of some terms to belong to a set of synonyms.
+
+    By the model of the run, or by the general model, which knows how names vary. The general model
+    compares with the other names of the list too: one of them may fit a term better.
+    """
+
+    among: Among = UNSET
+
+
+class ExplainCall(Message):
+    """Why two names are, or are not, names of one thing.
+
+    The probability by the names alone, and with the sentences in which they stand or descriptions;
+    the kind of the difference (spelling, inflection, word-order, abbreviation, other-words);
+    whether the name means the same as the other, more or less; and a sentence as evidence. Without
+    `among`, other names of the list, the probability is that of the pair alone, often too high.
+    """
+
+    name: TermText
+    other: TermText
+    contexts: Contexts | UnsetType = UNSET
+    other_contexts: Contexts | UnsetType = UNSET
+    type: TypeOfName = ""
+    other_type: TypeOfName = ""
+    among: Among = UNSET
+
+
+# --- Results ---
+
+Positions = Annotated[
+    list[int], Meta(description="Positions of the names in the list of the call, from 0.")
+]
+
+
+class GroupedName(Message):
+    """A name in its set."""
+
+    name: str
+    probability: Annotated[
+        Probability | None,
+        Meta(description="Null if it only spells another name of the set differently."),
+    ]
+
+
+class GroupedSet(Message):
+    """Names of one thing."""
+
+    id: Annotated[str, Meta(description="The same names have the same id in every call.")]
+    name: Annotated[str, Meta(description="The canonical name.")]
+    type: str
+    probability: Annotated[
+        Probability | None, Meta(description="The lowest probability of its names.")
+    ]
+    names: list[GroupedName]
+    positions: Positions
+
+
+class SingleName(Message):
+    """A set of one name."""
+
+    id: str
+    name: str
+    positions: Positions
+
+
+class UnsureNames(Message):
+    """Two names whose probability is near the threshold."""
+
+    name: str
+    other: str
+    probability: Probability
+
+
+class GroupResult(Message):
+    """The sets of two or more names, and the names that stand alone."""
+
+    summary: str
+    threshold: Probability
+    sets: list[GroupedSet]
+    alone: list[SingleName]
+    unsure: Annotated[
+        list[UnsureNames], Meta(description="The pairs nearest to the threshold first.")
+    ]
+
+
+class ExplainResult(Message):
+    """What speaks for and against two names being one thing."""
+
+    name: str
+    other: str
+    probability: Annotated[
+        Probability, Meta(description="That both name the same thing; 0 if their types differ.")
+    ]
+    threshold: Annotated[
+        Probability, Meta(description="From this probability on, group merges the names.")
+    ]
+    names_probability: Annotated[
+        Probability, Meta(description="The probability without the contexts.")
+    ]
+    context_log_odds: Annotated[
+        float | None,
+        Meta(description="What the contexts add to the log-odds; null if a name has no contexts."),
+    ]
+    kind: NameKind
+    relation: Annotated[
+        Scope, Meta(description="Of the name to the other: narrow if the name is the narrower one.")
+    ]
+    shared_words: Annotated[
+        list[str], Meta(description="Words that both contexts have, the rarest first.")
+    ]
+    statement: Annotated[
+        str | None, Meta(description="The relation that the sentence states, such as abbreviation.")
+    ]
+    sentence: Annotated[
+        str,
+        Meta(description="With both names; or the most similar one of the first name's contexts."),
+    ]
+    other_sentence: Annotated[
+        str, Meta(description="The most similar one of the other name's contexts.")
+    ]
+
+
+def schema_of(message: type[Struct]) -> dict[str, Any]:
+    """The JSON schema of a message, with an object as its root."""
+    _, schemas = msgspec.json.schema_components([message], ref_template="#/$defs/{name}")
+    root: dict[str, Any] = schemas.pop(message.__name__)
+    return root | ({"$defs": schemas} if schemas else {})
+
 
 Arguments: TypeAlias = Mapping[str, Any]
 THRESHOLD = threshold_of(GroupSettings().precision)

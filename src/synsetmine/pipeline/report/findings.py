@@ -61,7 +61,7 @@ class StageSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class HeldOutScore:
     """A measure on held-out entities, with its standard deviation where there were several runs."""
 
     name: str
@@ -101,7 +101,7 @@ class Findings:
     dropped: Mapping[str, Tally]  # by reason
     entity_names: Mapping[str, str]  # entity -> its preferred name
     training: Epochs | Penalties
-    scores: Sequence[Score]
+    scores: Sequence[HeldOutScore]
     thresholds: Sequence[tuple[float, float, float, float]]  # θ, ARI, FMI, pair F1; may be empty
     threshold: float  # the one used
     sets: Sequence[MinedSet]
@@ -176,7 +176,7 @@ class Findings:
         return sorted(self.several or self.sets, key=lambda mined: -mined.count)
 
     @cached_property
-    def expected(self) -> str:
+    def expectation(self) -> str:
         """A sentence on how many of the new names should be right."""
         if self.rehearsal is None or not self.new_names:
             return ""
@@ -316,19 +316,19 @@ def _entity_names(
     return {entity: kb.name(entity) for entity in sorted(entities) if entity in kb}
 
 
-def _scores(scores: HeldOutScores) -> list[Score]:
+def _scores(scores: HeldOutScores) -> list[HeldOutScore]:
     """The scores to show; none if no entity could be held out."""
     if not scores.among or not scores.alone:
         return []
     strayed = f"{scores.among['strayed_terms']} of {scores.test_terms} terms joined another entity"
     notes = {"pair_precision": f"among all terms: {strayed}"}
     shown = [
-        Score(label, scores.among[key], None, notes.get(key, "among all terms"))
+        HeldOutScore(label, scores.among[key], None, notes.get(key, "among all terms"))
         for key, label in SCORES.items()
     ]
     for key, label in SCORES.items():
         mean, spread = scores.alone[key]
-        shown.append(Score(label, mean, spread, "on their own"))
+        shown.append(HeldOutScore(label, mean, spread, "on their own"))
     return shown
 
 

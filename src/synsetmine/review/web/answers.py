@@ -93,7 +93,7 @@ def other_numbers(text: str) -> Iterator[str]:
             yield other
 
 
-class TermIndex:
+class TermFinder:
     """Finds terms by their text or its normal form, then names of a knowledge base.
 
     A text that is neither finds its singular or plural.
@@ -119,7 +119,7 @@ class TermIndex:
             return term
         if term.sense and self._kb.knows(term.sense, term.surface):
             return KnownName(term.sense, term.surface)
-        matches = () if term.sense else self._written(text) or self._inflected(text)
+        matches = () if term.sense else self._as_written(text) or self._inflections(text)
         if len(matches) == 1:
             return matches[0]
         if matches:
@@ -131,11 +131,11 @@ class TermIndex:
         message = f"unknown term {text!r}{hint}"
         raise ApiError(404, "unknown_term", message, term=text, near=near)
 
-    def _written(self, text: str) -> Sequence[Term | KnownName]:
+    def _as_written(self, text: str) -> Sequence[Term | KnownName]:
         """The terms of the first form of a text that there is."""
         return next(filter(None, (self._matches(text, form) for form in written_forms(text))), ())
 
-    def _inflected(self, text: str) -> Sequence[Term | KnownName]:
+    def _inflections(self, text: str) -> Sequence[Term | KnownName]:
         others = ((other, normal_form(other)) for other in other_numbers(text))
         return list(dict.fromkeys(term for other in others for term in self._matches(*other)))
 
@@ -174,10 +174,10 @@ class TermIndex:
 
 def _is_inflection(text: str, term: Term | KnownName) -> bool:
     """Whether a text found this term as its singular or plural."""
-    asked = Term.parse(text)
+    query = Term.parse(text)
     name = term.surface if isinstance(term, Term) else term.text
-    is_written = name == asked.surface or normal_form(name) in written_forms(text)
-    return not asked.sense and not is_written
+    is_written = name == query.surface or normal_form(name) in written_forms(text)
+    return not query.sense and not is_written
 
 
 def _whole_name(term: Term | KnownName) -> str:
@@ -268,7 +268,7 @@ class MinedAnswers:
         self.kb = kb or KnowledgeBase.of(())
         self._rejected = rejected
         self._home = {term.term: mined.id for mined in self.sets.values() for term in mined.terms}
-        self._index = TermIndex(self._home, kb)
+        self._index = TermFinder(self._home, kb)
 
     @classmethod
     def of_run(cls, run: Path) -> MinedAnswers:
@@ -304,15 +304,15 @@ class MinedAnswers:
         return self._home.get(term)
 
     def expand(self, question: ExpandQuestion) -> Expand:
-        found = self.find(question.term)
-        mined, least = found.mined, 0.0 if question.least is UNSET else question.least
-        synonyms = [term for term in found.synonyms if term.certainty >= least]
+        result = self.find(question.term)
+        mined, least = result.mined, 0.0 if question.least is UNSET else question.least
+        synonyms = [term for term in result.synonyms if term.certainty >= least]
         return Expand(
-            term=str(found.term),
+            term=str(result.term),
             set=SetOfRun(mined.id, mined.entity, mined.name or None),
             synonyms=list(map(_synonym, synonyms[: question.top])),
-            source=found.source,
-            by_inflection=found.by_inflection,
+            source=result.source,
+            by_inflection=result.by_inflection,
         )
 
 
@@ -334,7 +334,7 @@ class ModelAnswers:
         self._threshold = threshold
         self._kb = kb if kb is not None and known is not None else KnowledgeBase.of(())
         self._of_run = known
-        self._index = TermIndex(model.terms, self._kb)
+        self._index = TermFinder(model.terms, self._kb)
 
     def __contains__(self, term: object) -> bool:
         return term in self._index
@@ -396,10 +396,10 @@ class ModelAnswers:
 
     def _find(self, text: str) -> Term | KnownName:
         """A term; for a name that the run lacks another name of its entity, if the run has one."""
-        found = self._index.find(text)
-        if isinstance(found, Term):
-            return found
-        return next(iter(self._known.names_of(found.entity)), found)
+        result = self._index.find(text)
+        if isinstance(result, Term):
+            return result
+        return next(iter(self._known.names_of(result.entity)), result)
 
     def _related_names(self, members: Sequence[Term | KnownName]) -> list[Term | KnownName]:
         """The names of the entities of a set, and the new terms that may be one."""

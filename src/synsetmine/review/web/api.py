@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from importlib import resources
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -20,8 +22,10 @@ from starlette.types import ASGIApp
 
 from synsetmine import __version__
 from synsetmine.errors import SynsetmineError
-from synsetmine.review.web.answers import Answers
-from synsetmine.review.web.pages import render
+from synsetmine.kb import page_of
+from synsetmine.normalization import normal_form
+from synsetmine.review.web.answers import Answers, FoundSet, MinedAnswers
+from synsetmine.review.web.pages import TermRow, render
 from synsetmine.review.web.routes import palette
 from synsetmine.review.web.schemas import (
     MESSAGES,
@@ -34,16 +38,21 @@ from synsetmine.review.web.schemas import (
     BatchAnswer,
     BatchFailure,
     ErrorDetail,
+    ExpandQuestion,
     Kind,
     Problem,
     Question,
     Readiness,
+    TermSource,
     read_batch,
     read_query,
     read_question,
 )
-from synsetmine.review.web.search import SearchPage, docs_page
 from synsetmine.review.web.server import AccessMiddleware, AccessPolicy
+from synsetmine.review.web.session import NEAREST, Neighbours, sentence_finder
+from synsetmine.runs import MinedSet, MinedTerm
+from synsetmine.runs.folder import Artefacts
+from synsetmine.types import Term
 
 Schema = dict[str, Any]
 
@@ -88,7 +97,7 @@ MAX_WAITING = 64  # questions for the model; further ones get status 503
 # --- The application ---
 
 
-class Service:
+class ServerState:
     """What a server answers from, once it is loaded; until then, what is being read."""
 
     def __init__(self, answers: Answers | None = None, page: SearchPage | None = None) -> None:
@@ -125,15 +134,15 @@ class Service:
         return ApiError(503, "loading", f"the server still reads {what}; try again in a second")
 
 
-def serving_app(service: Service, policy: AccessPolicy) -> ASGIApp:
+def serving_app(service: ServerState, policy: AccessPolicy) -> ASGIApp:
     """The application, behind its access checks."""
     requests = RequestQueue(service)
     document = openapi_document()
     static = resources.files("synsetmine.review.web") / "static"
 
     async def search(request: Request) -> Response:
-        root, asked = request.scope.get("root_path", ""), request.query_params.get("q", "")
-        return HTMLResponse(await requests.page(asked, root))
+        root, query = request.scope.get("root_path", ""), request.query_params.get("q", "")
+        return HTMLResponse(await requests.page(query, root))
 
     async def docs(request: Request) -> Response:
         return HTMLResponse(docs_page(document, request.scope.get("root_path", "")))
@@ -189,7 +198,7 @@ class RequestQueue:
     The event loop stays free meanwhile; a model uses all cores for one question already.
     """
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: ServerState) -> None:
         self._service = service
         self._limiter: CapacityLimiter | None = None
         self._pages: CapacityLimiter | None = None
@@ -213,10 +222,10 @@ class RequestQueue:
         finally:
             self._pending -= 1
 
-    async def page(self, asked: str, root: str) -> str:
+    async def page(self, query: str, root: str) -> str:
         """The page of a search, which may need the model too."""
         limiter = self._limiter if self._service.answers.mined is None else self._pages
-        return await to_thread.run_sync(self._service.page.render, asked, root, limiter=limiter)
+        return await to_thread.run_sync(self._service.page.render, query, root, limiter=limiter)
 
     async def batch_answer(self, kind: Kind, content: msgspec.Raw) -> BatchAnswer | BatchFailure:
         """The answer to one question of a batch, or its error."""
@@ -339,3 +348,82 @@ def _operation(name: str, errors: Mapping[int, str]) -> Schema:
 
 def _content(schema: str) -> Schema:
     return {"application/json": {"schema": {"$ref": REFERENCE.format(name=schema)}}}
+
+
+RANKED = 20  # terms of a model without a run
+QUOTED = 50  # names of a set, the most frequent, that come with sentences
+LONGEST = 500  # characters of a search, as in a query
+
+
+class SearchPage:
+    """A term's set, names, entity, near terms and sentences."""
+
+    def __init__(self, answers: Answers, run: Path | None = None, *, title: str = "") -> None:
+        self._answers = answers
+        self._title = title
+        self._at = None if run is None else Artefacts(run)
+        self._sentences_of = sentence_finder(self._at)
+        self._neighbours: Neighbours | None = None
+        if answers.mined is not None and self._at is not None:
+            keys = [str(term.term) for one in answers.mined.sets.values() for term in one.terms]
+            self._neighbours = Neighbours(keys, self._at.vectors)
+            self._neighbours.start()
+
+    def render(self, query: str, root: str) -> str:
+        """The page for what a person typed; the empty page for nothing."""
+        text = query.strip()[:LONGEST]
+        context: dict[str, Any] = {"result": None, "ranked": None, "problem": None}
+        try:
+            if text:
+                context |= self._lookup(text)
+        except ApiError as problem:
+            context["problem"] = problem.detail
+        return render("search.html", root=root, title=self._title, query=text, **context)
+
+    def _lookup(self, text: str) -> dict[str, Any]:
+        mined = self._answers.mined
+        if mined is None:
+            return {"ranked": self._answers.answer(ExpandQuestion(text, top=RANKED))}
+        result = mined.find(text)
+        shown = [term for term in (result.own, *result.synonyms) if term is not None]
+        frequent = sorted(shown, key=lambda term: -term.count)[:QUOTED]
+        sentences = self._sentences_of(tuple(term.text for term in frequent if term.count))
+        entity = result.mined.entity or ""
+        return {
+            "result": result,
+            "called": str(result.term),
+            "from_knowledge": result.source is TermSource.knowledge,
+            "rows": [
+                TermRow(
+                    str(term.term), term, term.quotes(sentences.get(normal_form(term.text), ()))
+                )
+                for term in shown
+            ],
+            "definition": mined.kb.definition(entity),
+            "page": page_of(entity),
+            "nearest": list(islice(self._nearest(mined, result), NEAREST)),
+        }
+
+    def _nearest(
+        self, mined: MinedAnswers, result: FoundSet
+    ) -> Iterator[tuple[MinedTerm, MinedSet]]:
+        """Terms of other sets that share words or contexts, one of each set."""
+        seen = {result.mined.id}
+        keys = [str(term.term) for term in result.mined.terms]
+        for key in self._neighbours.near(keys) if self._neighbours is not None else ():
+            term = Term.parse(key)
+            home = mined.home(term)
+            if home is not None and home not in seen:
+                seen.add(home)
+                other = mined.sets[home]
+                yield next(one for one in other.terms if one.term == term), other
+
+
+def docs_page(document: Schema, root: str) -> str:
+    """The operations of an OpenAPI document, each with a form to try it."""
+    operations = [
+        {"parameters": [], "requestBody": None, "method": method, "path": path, **operation}
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    ]
+    return render("docs.html", root=root, operations=operations, info=document["info"])

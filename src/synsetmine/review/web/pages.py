@@ -289,7 +289,7 @@ ACTS_SHOWN = 50  # decisions in its history, the last ones
 
 
 @dataclass(frozen=True)
-class Row:
+class TermRow:
     """A term of the open set."""
 
     key: str
@@ -400,7 +400,7 @@ def _open_set(
     history = session.history(reviewed.id)
     return {
         "rows": [
-            Row(key, term, term.quotes(sentences.get(normal_form(term.text), ())))
+            TermRow(key, term, term.quotes(sentences.get(normal_form(term.text), ())))
             for key, term in shown
         ],
         "terms_page": page,

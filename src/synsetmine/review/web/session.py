@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import zip_longest
@@ -128,6 +128,24 @@ class NotShownError(SynsetmineError):
     """A decision was made on a page that no longer shows the present sets."""
 
 
+def sentence_finder(
+    at: Artefacts | None,
+) -> Callable[[tuple[str, ...]], Mapping[str, Sequence[Sentence]]]:
+    """Finds where surfaces occur in a run, by their normal forms; nowhere without its corpus."""
+
+    @lru_cache(KEPT)
+    def find(surfaces: tuple[str, ...]) -> Mapping[str, Sequence[Sentence]]:
+        if at is None or not (at.documents.exists() and at.places.exists()):
+            return {}
+        try:
+            return example_sentences(at, surfaces, PER_TERM)
+        except SynsetmineError as error:  # the page does without
+            logging.getLogger(__name__).warning("no sentences: %s", error)
+            return {}
+
+    return find
+
+
 class ReviewSession:
     """A run under review. One thread at a time; other processes may write to the same store."""
 
@@ -144,9 +162,8 @@ class ReviewSession:
         self._decisions_by: dict[str, dict[str, Decision]] = {}  # by reviewer and id; standing ones
         for decision in decisions:
             self._note(decision)
-        self._at = at
         self._kb = KnowledgeBase.load(at.knowledge)  # mapped into memory
-        self._sentences_of = lru_cache(KEPT)(self._find_sentences)
+        self._sentences_of = sentence_finder(at)
         keys = [key for reviewed in self.state.sets for key in reviewed.keys]
         self._neighbours = Neighbours(keys, at.vectors)
 
@@ -202,15 +219,6 @@ class ReviewSession:
     def sentences(self, texts: Iterable[str]) -> Mapping[str, Sequence[Sentence]]:
         """Where terms of a set occur, by their normal forms."""
         return self._sentences_of(tuple(texts))
-
-    def _find_sentences(self, surfaces: tuple[str, ...]) -> Mapping[str, Sequence[Sentence]]:
-        if not (self._at.documents.exists() and self._at.places.exists()):
-            return {}
-        try:
-            return example_sentences(self._at, surfaces, PER_TERM)
-        except SynsetmineError as error:  # the page does without
-            logging.getLogger(__name__).warning("no sentences: %s", error)
-            return {}
 
     def definition(self, reviewed: ReviewedSet) -> str:
         """What the knowledge base says of the entity of a set, or nothing."""
