@@ -17,6 +17,7 @@ import synsetmine
 from synsetmine import SynSetMiner, generate_sets, group, read_corpus, read_kb, supervise
 from synsetmine.cli.compare import compare
 from synsetmine.cli.export import FormatOptions, export
+from synsetmine.cli.options import with_settings
 from synsetmine.cli.run import init, run
 from synsetmine.cli.train import finetune, tune
 from synsetmine.cli.vocabularies import lint
@@ -69,7 +70,7 @@ def defaults(function: Callable[..., Any]) -> dict[str, Any]:
     ("function", "kind", "names"),
     [
         (group, GroupSettings, ("precision", "unsure")),
-        (finetune, TuningSettings, ("epochs", "held_out", "seed")),
+        (with_settings(finetune), TuningSettings, ("epochs", "held_out", "seed")),
         (read_corpus, CorpusSettings, ("format", "text_field", "id_field")),
         (read_kb, KbSettings, ("format", "language", "sources", "keep_suppressed", "anchors")),
         (SpotlightLinker, LinkSettings, ("url", "confidence", "support", "concurrency")),

@@ -16,7 +16,6 @@ from synsetmine.cli.options import (
     check_not_input,
     out_file,
     output_file,
-    with_settings,
 )
 from synsetmine.cli.stages import CorpusOptions
 from synsetmine.errors import DataError, Skipped, quantity
@@ -43,7 +42,6 @@ def _check_out(out: Path | None) -> Path | None:
     return output_file(out)
 
 
-@with_settings
 def abbreviations(
     out: Annotated[
         Path | None,
@@ -113,7 +111,6 @@ def _write_abbreviations(out: Path, listed: Sequence[Abbreviation]) -> None:
         write_text(out, rows_of((COLUMNS, *rows), "\t"))
 
 
-@with_settings
 def apply_names(
     patch: Annotated[
         Path, typer.Argument(help="New names, as `export --format patch` writes them.")
