@@ -38,7 +38,7 @@ class Cost:
         text = sum(map(_size, corpus))
         seconds = 10 + 1.2e-6 * text + 0.8e-3 * min(names, 150_000) + 0.1e-3 * names
         words = 0.07e9 * (text / 1e6) ** 0.76  # new ones come more and more slowly
-        return cls(seconds, 1.03e9 + 2.2e3 * names + words)
+        return cls(seconds, 1.1e9 + 2.2e3 * names + words)
 
     @property
     def is_small(self) -> bool:
