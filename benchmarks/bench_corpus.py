@@ -7,9 +7,10 @@
 The folder holds `corpus.jsonl.gz` and `mesh.jsonl.gz`. Larger corpora are the same documents over
 and over. Each row is a process of its own. `start` is what an engine takes until it has done one
 batch, with Spark mostly that of Java; `link` is then the whole stage, on the wall clock, with the
-start of worker processes and the reading and writing of Parquet. The memory is the most that the
-driver, the largest worker process and the Java processes together had. The ratio is to the first
-engine of the same size. All engines must leave the same bytes.
+start of worker processes and the reading and writing of Parquet; `CPU` are the seconds that all
+processes together have computed for it. The memory is the most that the driver, the largest worker
+process and the Java processes together had. The ratio is to the first engine of the same size. All
+engines must leave the same bytes.
 """
 
 from __future__ import annotations
@@ -37,7 +38,18 @@ from synsetmine.linking.supervision import link_corpus
 from synsetmine.types import Document
 
 ENGINES = ("local:1", "local:2", "spark:local[1]", "spark:local[2]")
-HEAD = ("engine", "MB", "start, s", "link, s", "MB/s", "ratio", "driver", "worker", "Java")
+HEAD = (
+    "engine",
+    "MB",
+    "start, s",
+    "link, s",
+    "MB/s",
+    "ratio",
+    "CPU, s",
+    "driver",
+    "worker",
+    "Java",
+)
 
 
 def main() -> None:
@@ -52,7 +64,8 @@ def main() -> None:
         print(
             f"{len(kb):,} entities, {kb.name_count:,} names, {os.cpu_count()} cores; memory in MB"
         )
-        print("{:16} {:>6} {:>8} {:>8} {:>6} {:>6} {:>7} {:>7} {:>7}".format(*HEAD), flush=True)
+        head = "{:16} {:>6} {:>8} {:>8} {:>6} {:>6} {:>8} {:>7} {:>7} {:>7}"
+        print(head.format(*HEAD), flush=True)
         warm = folder / "one.parquet"
         write_documents(warm, islice(_documents(options.data / "corpus.jsonl.gz", 1), 1000))
         for size in options.sizes:
@@ -76,7 +89,8 @@ def _compare(folder: Path, corpus: Path, size: float, engines: list[str]) -> Non
         first = first or speed
         print(
             f"{engine:16} {megabytes:6.0f} {done.start:8.1f} {done.seconds:8.1f} {speed:6.1f} "
-            f"{speed / first:5.2f}× {done.driver:7.0f} {done.worker:7.0f} {done.java:7.0f}",
+            f"{speed / first:5.2f}× {done.processor:8.1f} "
+            f"{done.driver:7.0f} {done.worker:7.0f} {done.java:7.0f}",
             flush=True,
         )
     if len(hashes) > 1:
@@ -87,6 +101,7 @@ def _compare(folder: Path, corpus: Path, size: float, engines: list[str]) -> Non
 class Done:
     start: float
     seconds: float
+    processor: float
     driver: float
     worker: float
     java: float
@@ -106,12 +121,13 @@ def _link(folder: Path, engine: str) -> Done:
         begin = time.perf_counter()
         with opened as chosen:
             link_corpus(folder / "one.parquet", linker, out, engine=chosen)
-            started = time.perf_counter()
+            started, used = time.perf_counter(), memory.processor()
             link_corpus(folder / "documents.parquet", linker, out, engine=chosen)
-            done = time.perf_counter()
+            done, used = time.perf_counter(), memory.processor() - used
     return Done(
         started - begin,
         done - started,
+        used,
         memory.driver,
         max(memory.python.values(), default=0),
         sum(memory.java.values()),
@@ -126,6 +142,12 @@ class _Memory:
     driver: float = 0
     python: dict[int, float] = field(default_factory=dict)
     java: dict[int, float] = field(default_factory=dict)
+    ticks: dict[int, int] = field(default_factory=dict)  # of the processor
+
+    def processor(self) -> float:
+        """The seconds that all of them have computed; without the last moments of those gone."""
+        self._look()
+        return sum(self.ticks.values()) / os.sysconf("SC_CLK_TCK")
 
     def __enter__(self) -> _Memory:
         self._over = threading.Event()
@@ -139,17 +161,21 @@ class _Memory:
 
     def _watch(self) -> None:
         while not self._over.wait(0.25):
-            for process in _family(os.getpid()):
-                status = _status(process)
-                peak = float(status.get("VmHWM", "0").split()[0]) / 1e3
-                if not peak:  # it has ended, and only its name is left
-                    continue
-                if process == os.getpid():
-                    self.driver = peak
-                elif status["Name"] == "java":
-                    self.java[process] = peak
-                elif status["Name"].startswith("python"):
-                    self.python[process] = peak
+            self._look()
+
+    def _look(self) -> None:
+        for process in _family(os.getpid()):
+            status = _status(process)
+            peak = float(status.get("VmHWM", "0").split()[0]) / 1e3
+            if not peak:  # it has ended, and only its name is left
+                continue
+            self.ticks[process] = _ticks(process) or self.ticks.get(process, 0)
+            if process == os.getpid():
+                self.driver = peak
+            elif status["Name"] == "java":
+                self.java[process] = peak
+            elif status["Name"].startswith("python"):
+                self.python[process] = peak
 
 
 def _family(first: int) -> list[int]:
@@ -170,6 +196,15 @@ def _status(process: int) -> dict[str, str]:
     except OSError:  # it has just ended
         return {}
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def _ticks(process: int) -> int:
+    """What a process has computed so far, for itself and for the system."""
+    try:
+        columns = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:  # it has just ended
+        return 0
+    return int(columns[11]) + int(columns[12])
 
 
 def _documents(corpus: Path, megabytes: float) -> Iterator[Document]:

@@ -25,19 +25,56 @@ def plain_generation(
     embedding = _embedding(matrix)
     sets: list[list[int]] = []
     for term in range(1, len(matrix) + 1):
-        if not sets:
+        best = _joined(scorer, embedding, sets, term, threshold)
+        if best is None:
             sets.append([term])
-            continue
-        batch = _pad(sets, max(map(len, sets)))
-        joined = torch.cat([torch.full((len(sets), 1), term), batch], dim=1)
-        gain = _q(scorer, embedding, joined) - _q(scorer, embedding, batch)
-        probabilities = torch.sigmoid(gain).tolist()
-        best = max(range(len(sets)), key=probabilities.__getitem__)
-        if probabilities[best] > threshold:
-            sets[best].append(term)
         else:
-            sets.append([term])
+            sets[best].append(term)
     return [[term - 1 for term in members] for members in sets]
+
+
+def count_wrong_steps(
+    scorer: SetScorer,
+    matrix: npt.NDArray[np.float32],
+    result: list[list[int]],
+    every: int,
+    threshold: float = 0.5,
+) -> int:
+    """Steps of the plain program, one in `every`, that do not lead to this result.
+
+    Each begins with the sets that the result has before its term, so that a result without a wrong
+    step is that of the whole program.
+    """
+    scorer.eval()
+    embedding = _embedding(matrix)
+    home = {term + 1: number for number, members in enumerate(result) for term in members}
+    wrong = 0
+    for last in range(every, len(matrix) + 1, every):
+        before: dict[int, list[int]] = {}  # in the order in which the sets were opened
+        for term in range(1, last):
+            before.setdefault(home[term], []).append(term)
+        best = _joined(scorer, embedding, [*before.values()], last, threshold)
+        joined = home[last] if home[last] in before else None
+        wrong += joined != (None if best is None else [*before][best])
+    return wrong
+
+
+def _joined(
+    scorer: SetScorer,
+    embedding: nn.Embedding,
+    sets: list[list[int]],
+    term: int,
+    threshold: float,
+) -> int | None:
+    """The set that a term joins; None where it opens one."""
+    if not sets:
+        return None
+    batch = _pad(sets, max(map(len, sets)))
+    joined = torch.cat([torch.full((len(sets), 1), term), batch], dim=1)
+    gain = _q(scorer, embedding, joined) - _q(scorer, embedding, batch)
+    probabilities = torch.sigmoid(gain).tolist()
+    best = max(range(len(sets)), key=probabilities.__getitem__)
+    return best if probabilities[best] > threshold else None
 
 
 def plain_epoch(

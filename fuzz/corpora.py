@@ -8,7 +8,6 @@ from fuzz.ontologies import WIKI, XML_WORDS
 from fuzz.tables import bytes_of
 from fuzz.target import Form, Target, both_ways, require
 from synsetmine.corpus import (
-    CorpusFormat,
     batch_of,
     documents_of,
     read_batches,
@@ -17,7 +16,7 @@ from synsetmine.corpus import (
 )
 from synsetmine.corpus.wikitext import Site, plain_text
 from synsetmine.linking import MarkedLinker, PubtatorLinker
-from synsetmine.types import Document, Mention
+from synsetmine.types import CorpusFormat, Document, Mention
 
 DOCUMENTS = [
     Document("d1", "Paris is the capital.", (Mention(0, 5, "Q90"),)),

@@ -12,7 +12,7 @@ from typing import Any
 import typer.main
 from typer.core import TyperGroup, TyperOption
 
-from synsetmine.cli import app
+from synsetmine.cli.app import app, command_of
 
 PAGE = Path(__file__).with_name("cli.md")
 INTRODUCTION = """\
@@ -29,7 +29,8 @@ def reference() -> str:
         raise TypeError(type(group))
     parts = ["# Command line", "", inspect.cleandoc(group.help or ""), "", INTRODUCTION]
     parts += _table(group.params)
-    for name, command in group.commands.items():
+    for name in group.commands:
+        command = command_of(name)
         arguments = [p.name for p in command.params if not isinstance(p, TyperOption)]
         usage = " ".join(["synsetmine", name, *map(str.upper, filter(None, arguments))])
         parts += ["", f"## {name}", "", f"`{usage} [OPTIONS]`", ""]

@@ -325,6 +325,21 @@ Order = Literal["given", "frequent", "random"]
 Ambiguous = Literal["skip", "common", "senses"]
 
 # The choices and defaults of settings that several packages use; the settings load no package.
+CorpusFormat = Literal[
+    "text",
+    "lines",
+    "document",
+    "markdown",
+    "html",
+    "pdf",
+    "jsonl",
+    "csv",
+    "tsv",
+    "xlsx",
+    "parquet",
+    "pubtator",
+    "mediawiki",
+]
 KbFormat = Literal[
     "saved", "jsonl", "csv", "tsv", "xlsx", "sets", "obo", "rdf", "umls", "wikidata", "mediawiki"
 ]

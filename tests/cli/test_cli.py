@@ -58,6 +58,7 @@ def test_help_does_not_import_torch() -> None:
         "import sys\nfrom synsetmine.cli import app\n"
         "try:\n    app(['--help'])\nexcept SystemExit:\n    pass\n"
         "heavy = {'torch', 'numpy', 'sklearn', 'scipy', 'pyarrow', 'duckdb', 'rapidfuzz'}\n"
+        "heavy |= {'synsetmine.corpus', 'synsetmine.normalization'}\n"
         "heavy &= set(sys.modules)\n"
         "assert not heavy, heavy"
     )

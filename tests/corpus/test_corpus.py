@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from synsetmine.corpus import (
-    CorpusFormat,
     read_corpus,
 )
 from synsetmine.errors import DataError, ErrorCounts
+from synsetmine.types import CorpusFormat
 from tests.support.corpusfiles import read, read_broken, store, wiki
 
 

@@ -16,6 +16,7 @@ import pytest
 import synsetmine
 from synsetmine import SynSetMiner, generate_sets, group, models, read_corpus, read_kb, supervise
 from synsetmine.cli.export import FormatOptions
+from synsetmine.cli.options import with_settings
 from synsetmine.cli.run import init, run
 from synsetmine.cli.train import finetune
 from synsetmine.export import FORMATS, About, choose_entries
@@ -76,7 +77,7 @@ def defaults(function: Callable[..., Any]) -> dict[str, Any]:
     ("function", "kind", "names"),
     [
         (group, GroupSettings, ("precision", "unsure")),
-        (finetune, TuningSettings, ("epochs", "held_out", "seed")),
+        (with_settings(finetune), TuningSettings, ("epochs", "held_out", "seed")),
         (read_corpus, CorpusSettings, ("format", "text_field", "id_field")),
         (read_kb, KbSettings, ("format", "language", "sources", "keep_suppressed", "anchors")),
         (SpotlightLinker, LinkSettings, ("url", "confidence", "support", "concurrency")),

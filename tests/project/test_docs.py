@@ -16,15 +16,13 @@ from typing import Any
 
 import nbformat
 import pytest
-import typer.main
 from nbclient import NotebookClient
-from typer.core import TyperGroup
 
 import synsetmine
 from docs.reference import generate_errors, generate_settings
 from docs.reference.generate_cli import PAGE, reference
 from docs.tutorials import generate_notebook
-from synsetmine.cli import app
+from synsetmine.cli.app import COMMANDS, command_of
 from synsetmine.io.downloads import fetch_dataset
 from synsetmine.kb import read_kb
 from tests.support.graphserver import PASSWORD, USER, graph_server
@@ -46,13 +44,12 @@ def test_the_page_of_errors_is_up_to_date() -> None:
 
 
 def test_every_command_and_option_is_in_the_reference_and_explained() -> None:
-    group = typer.main.get_command(app)
-    assert isinstance(group, TyperGroup)
     sections = dict(
         re.findall(r"^## (\S+)\n(.*?)(?=^## |\Z)", PAGE.read_text("utf-8"), re.M | re.S)
     )
-    assert set(sections) == set(group.commands)
-    for name, command in group.commands.items():
+    assert set(sections) == set(COMMANDS)
+    for name in COMMANDS:
+        command = command_of(name)
         assert command.params
         for parameter in command.params:
             assert getattr(parameter, "help", None), f"{name} {parameter.name} has no help"
@@ -283,9 +280,7 @@ def test_the_configuration_of_a_desktop_client_starts_a_server() -> None:
     (server,) = json.loads(block)["mcpServers"].values()
     command, *arguments = server["args"]
     assert Path(server["command"]).name == "synsetmine"
-    group = typer.main.get_command(app)
-    assert isinstance(group, TyperGroup)
-    group.commands[command].make_context(command, list(arguments))  # reads the arguments
+    command_of(command).make_context(command, list(arguments))  # reads the arguments
 
 
 @pytest.mark.slow

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from synsetmine.corpus import (
-    CorpusFormat,
     batch_of,
     read_corpus,
 )
@@ -23,7 +22,7 @@ from synsetmine.errors import DataError, ErrorCounts
 from synsetmine.runs.results import PlaceCounter, PlaceTable
 from synsetmine.text.counters import count_together
 from synsetmine.text.matcher import NameMatcher
-from synsetmine.types import Document
+from synsetmine.types import CorpusFormat, Document
 
 
 def store(folder: Path, content: str | bytes, name: str) -> Path:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
 import re
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
+import typer.main
+from typer.core import TyperCommand, TyperGroup
 
 from synsetmine import __version__
 from synsetmine.cli import console
@@ -17,6 +20,7 @@ from synsetmine.cli.compare import compare, datasets
 from synsetmine.cli.export import export
 from synsetmine.cli.group import apply_plan, group
 from synsetmine.cli.mine import evaluate, mine, rank, score
+from synsetmine.cli.options import with_settings
 from synsetmine.cli.review import export_reviews, import_reviews, judge, review
 from synsetmine.cli.run import demo, init, report, run
 from synsetmine.cli.server import mcp, serve
@@ -29,13 +33,6 @@ from synsetmine.errors import SynsetmineError, choose_among
 FAILED, INTERRUPTED = 1, 130
 UsageError: Any = typer.BadParameter.__mro__[1]  # typer exports its subclass only
 
-app = typer.Typer(
-    name="synsetmine",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 NAMES = (group, apply_plan)
 PROJECT = (init, run, report, demo)
 STAGES = (read, knowledge, link, supervise, vocabulary, vectors, train, mine, evaluate)
@@ -50,9 +47,55 @@ PANELS = {
     "Other tools": TOOLS,
     "More": OTHERS,
 }
-for panel, commands in PANELS.items():
-    for command in commands:
-        app.command(rich_help_panel=panel)(command)
+COMMANDS = {
+    typer.main.get_command_name(function.__name__): (function, panel)
+    for panel, functions in PANELS.items()
+    for function in functions
+}
+_MARKUP: Final = "markdown"
+
+
+def command_of(name: str) -> TyperCommand:
+    """The command of this name, with its arguments and options."""
+    alone = typer.Typer(add_completion=False, rich_markup_mode=_MARKUP)
+    alone.command(name)(with_settings(COMMANDS[name][0]))
+    command = typer.main.get_command(alone)
+    if not isinstance(command, TyperCommand):
+        raise TypeError(type(command))
+    return command
+
+
+class Commands(TyperGroup):
+    """All commands, of which only the one that runs gets its options.
+
+    To make the options of all takes longer than to show the help.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        outlines = {
+            name: TyperCommand(
+                name,
+                help=inspect.getdoc(function),
+                rich_markup_mode=_MARKUP,
+                rich_help_panel=panel,
+            )
+            for name, (function, panel) in COMMANDS.items()
+        }
+        super().__init__(**{**options, "commands": outlines})
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, outline, rest = super().resolve_command(ctx, args)
+        return name, outline if name is None else command_of(name), rest
+
+
+app = typer.Typer(
+    name="synsetmine",
+    cls=Commands,
+    no_args_is_help=True,
+    rich_markup_mode=_MARKUP,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
 def _version(show: bool) -> None:

@@ -24,7 +24,6 @@ from synsetmine.cli.options import (
     option_of,
     out_folder,
     output_folder,
-    with_settings,
 )
 from synsetmine.devices import choose_device
 from synsetmine.errors import DataError, SynsetmineError
@@ -96,7 +95,6 @@ def datasets(
     console.show_table(("file", "bytes"), [(str(f), str(f.stat().st_size)) for f in files])
 
 
-@with_settings
 def compare(
     sets: Annotated[
         Path | None, typer.Argument(help="Training sets: .set, .jsonl, or Solr's synonyms.txt.")

@@ -16,7 +16,6 @@ from synsetmine.cli.options import (
     check_not_input,
     out_file,
     place_of,
-    with_settings,
 )
 from synsetmine.errors import DataError, SynsetmineError, quantity
 from synsetmine.pipeline.settings import ExportSettings
@@ -104,7 +103,6 @@ class FormatOptions:
     licence: str | None = setting(None, help="URL of the licence; none by default", panel=GRAPHS)
 
 
-@with_settings
 def export(
     source: Annotated[
         Path, typer.Argument(help="A run folder, or a file of sets: .jsonl, .set or synonyms.txt.")

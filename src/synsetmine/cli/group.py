@@ -19,7 +19,6 @@ from synsetmine.cli.options import (
     out_file,
     output_folder,
     place_of,
-    with_settings,
 )
 from synsetmine.cli.review import JudgeOptions, judge_of, report_judge
 from synsetmine.devices import choose_device
@@ -57,7 +56,6 @@ def _precision_figures() -> str:
     )
 
 
-@with_settings
 def group(
     names: Annotated[
         str,
@@ -303,7 +301,6 @@ def _report(grouping: Grouping, out: Path | None) -> None:
     console.say(grouping.summary + ("" if out is None else f"; written to {place_of(out)}"))
 
 
-@with_settings
 def apply_plan(
     plan: Annotated[
         Path,

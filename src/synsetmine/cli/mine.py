@@ -32,7 +32,6 @@ from synsetmine.cli.options import (
     option_of,
     out_file,
     place_of,
-    with_settings,
 )
 from synsetmine.devices import choose_device
 from synsetmine.errors import DataError, shorten
@@ -93,7 +92,6 @@ Members = Annotated[
 ]
 
 
-@with_settings
 def score(
     source: Source,
     terms: Annotated[list[str], typer.Argument(help="Terms to score.")],
@@ -121,7 +119,6 @@ def score(
     _show(list(zip(map(str, judged), prepared.probabilities(own, judged), strict=True)), as_json)
 
 
-@with_settings
 def rank(
     source: Source,
     members: Members,
@@ -163,7 +160,6 @@ def _show(rows: list[tuple[str, float]], as_json: bool) -> None:
     console.show_table(("term", "probability"), [(t, f"{p:.6f}") for t, p in rows])
 
 
-@with_settings
 def mine(
     model: Model,
     out: Annotated[Path, out_file("File for the sets, .jsonl or .set.", stdout=".jsonl")],

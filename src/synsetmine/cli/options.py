@@ -15,7 +15,6 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from synsetmine.errors import DataError
-from synsetmine.io.files import check_file, check_folder
 from synsetmine.schema import Setting, settings_in
 
 STDOUT = "standard output"  # the name of the file that stands for it
@@ -142,9 +141,10 @@ def output_file(path: Path | None) -> Path | None:
     """Checks a file to write where it enters."""
     if path is None:
         return None
-    check_file(path)
+    from synsetmine.io.files import check_file
     from synsetmine.runs.folder import is_artefact
 
+    check_file(path)
     if is_artefact(path):
         raise DataError("a file of the run itself; name another output file", path=path)
     return path
@@ -174,6 +174,8 @@ def place_of(path: Path) -> str:
 def output_folder(path: Path | None) -> Path | None:
     """Checks a folder to write files into where it enters."""
     if path is not None:
+        from synsetmine.io.files import check_folder
+
         check_folder(path)
     return path
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from synsetmine.cli import console
-from synsetmine.cli.options import SettingOptions, option_of, out_file, place_of, with_settings
+from synsetmine.cli.options import SettingOptions, option_of, out_file, place_of
 from synsetmine.cli.server import ServerOptions, check_packages, listen_and_serve
 from synsetmine.errors import SynsetmineError, quantity
 from synsetmine.pipeline.settings import JudgeSettings, ReportSettings, SetReviewSettings
@@ -34,7 +34,6 @@ JudgeOptions = Annotated[
 ]
 
 
-@with_settings
 def review(
     run: Run,
     server: Annotated[ServerOptions, SettingOptions(defaults={"port": 8765})],
@@ -160,7 +159,6 @@ def report_judge(report: JudgeReport) -> None:
     console.say(console.one_line(report.summary))
 
 
-@with_settings
 def judge(
     run: Run,
     settings: Annotated[

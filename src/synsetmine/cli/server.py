@@ -22,7 +22,7 @@ from synsetmine.cli.inputs import (
     check_inputs,
     open_source,
 )
-from synsetmine.cli.options import SettingOptions, with_settings
+from synsetmine.cli.options import SettingOptions
 from synsetmine.errors import SynsetmineError
 
 if TYPE_CHECKING:
@@ -135,7 +135,6 @@ def check_packages(extra: str) -> None:
             raise SynsetmineError(problem) from None
 
 
-@with_settings
 def serve(
     source: Source,
     inputs: ModelInputOptions,
@@ -177,7 +176,6 @@ def serve(
     listen_and_serve(partial(serving_app, service), server, what=f"serving {source}", load=load)
 
 
-@with_settings
 def mcp(
     source: Annotated[
         Path | None,

@@ -21,7 +21,6 @@ from synsetmine.cli.options import (
     out_file,
     out_folder,
     place_of,
-    with_settings,
 )
 from synsetmine.cli.run import EngineOptions, report_result
 from synsetmine.errors import SynsetmineError
@@ -75,7 +74,6 @@ def stage_context(
         yield StageContext(at=at, engine=engine, progress=bar.update)
 
 
-@with_settings
 def read(out: Out, settings: CorpusOptions) -> None:
     """Read a corpus of any format into one file of documents.
 
@@ -90,7 +88,6 @@ def read(out: Out, settings: CorpusOptions) -> None:
     report_result(result, f"written to {out}")
 
 
-@with_settings
 def knowledge(
     out: Out, settings: Annotated[KbSettings, SettingOptions(arguments={"path": "kb"})]
 ) -> None:
@@ -106,7 +103,6 @@ def knowledge(
     report_result(result, f"written to {out}")
 
 
-@with_settings
 def link(
     documents: Documents,
     knowledge: Knowledge,
@@ -152,7 +148,6 @@ def _matcher_of(knowledge: Path, out: Path) -> Path:
     return out.with_suffix(".matcher")
 
 
-@with_settings
 def supervise(
     links: Annotated[Path, typer.Argument(help="Links as `synsetmine link` writes them.")],
     knowledge: Knowledge,
@@ -189,7 +184,6 @@ def supervise(
     report_result(result, f"written to {out}")
 
 
-@with_settings
 def vocabulary(
     documents: Documents,
     out: Out,
@@ -246,7 +240,6 @@ def vocabulary(
     report_result(result, f"written to {out}")
 
 
-@with_settings
 def vectors(
     documents: Documents,
     terms: Annotated[

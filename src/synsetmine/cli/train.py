@@ -28,7 +28,7 @@ from synsetmine.cli.inputs import (
     load_views,
     read_held_out,
 )
-from synsetmine.cli.options import SettingOptions, option_of, out_folder, with_settings
+from synsetmine.cli.options import SettingOptions, option_of, out_folder
 from synsetmine.devices import choose_device, require_torch
 from synsetmine.errors import CheckpointError, DataError, SynsetmineError
 from synsetmine.io.files import read_json, sha256
@@ -52,7 +52,6 @@ S = TypeVar("S", bound="ModelSettings")
 TRAINING = "Training"
 
 
-@with_settings
 def train(
     sets: TrainingSets,
     out: Annotated[Path, out_folder("Folder for the model.")],
@@ -240,7 +239,6 @@ def _curves(folder: Path | None) -> Iterator[Callable[[TrainingStep], None]]:
         yield draw
 
 
-@with_settings
 def finetune(
     sets: TrainingSets,
     out: Annotated[Path, out_folder("Folder for the tuned encoder.")],
@@ -283,7 +281,6 @@ def finetune(
     )
 
 
-@with_settings
 def tune(
     sets: TrainingSets,
     vectors: Vectors,

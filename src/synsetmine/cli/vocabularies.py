@@ -18,7 +18,6 @@ from synsetmine.cli.options import (
     check_not_input,
     out_file,
     output_file,
-    with_settings,
 )
 from synsetmine.cli.stages import CorpusOptions
 from synsetmine.errors import DataError, ErrorCounts, SynsetmineError, quantity
@@ -46,7 +45,6 @@ def _check_out(out: Path | None) -> Path | None:
     return output_file(out)
 
 
-@with_settings
 def abbreviations(
     out: Annotated[
         Path | None,
@@ -114,7 +112,6 @@ def _write_abbreviations(out: Path, listed: Sequence[Abbreviation]) -> None:
         write_text(out, rows_of((COLUMNS, *rows), "\t"))
 
 
-@with_settings
 def apply_names(
     patch: Annotated[
         Path, typer.Argument(help="New names, as `export --format patch` writes them.")
@@ -184,7 +181,6 @@ def convert(
         console.say(f"{len(vectors)} vectors of {vectors.dimension} dimensions written to {target}")
 
 
-@with_settings
 def lint(
     files: Annotated[list[Path], typer.Argument(help="Files such as synonyms.txt.")],
     *,

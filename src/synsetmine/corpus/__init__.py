@@ -2,10 +2,9 @@
 
 from synsetmine.corpus.documents import batch_of, documents_of, read_batches, write_documents
 from synsetmine.corpus.mediawiki import Page, page_document, read_pages
-from synsetmine.corpus.readers import CorpusFormat, corpus_files, read_corpus
+from synsetmine.corpus.readers import corpus_files, read_corpus
 
 __all__ = [
-    "CorpusFormat",
     "Page",
     "batch_of",
     "corpus_files",

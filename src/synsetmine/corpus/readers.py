@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 from synsetmine.corpus.documents import (
     Fields,
@@ -22,23 +22,7 @@ from synsetmine.corpus.mediawiki import read_articles
 from synsetmine.corpus.pages import read_page
 from synsetmine.errors import DataError, ErrorCounts, raise_or_keep
 from synsetmine.io.files import LONGEST, Meter, Source, cannot_open, plain_name
-from synsetmine.types import Document, Mention, Progress
-
-CorpusFormat = Literal[
-    "text",
-    "lines",
-    "document",
-    "markdown",
-    "html",
-    "pdf",
-    "jsonl",
-    "csv",
-    "tsv",
-    "xlsx",
-    "parquet",
-    "pubtator",
-    "mediawiki",
-]
+from synsetmine.types import CorpusFormat, Document, Mention, Progress
 
 # The longer ending comes first: `.pubtator.txt` is no plain text.
 ENDINGS: dict[str, CorpusFormat] = {

@@ -298,14 +298,24 @@ class TermIndex:
         return positions
 
     def best(
-        self, probabilities: npt.NDArray[Any], members: Iterable[TermLike], top: int
+        self,
+        probabilities: npt.NDArray[Any],
+        members: Iterable[TermLike],
+        top: int,
+        positions: npt.NDArray[np.int64] | None = None,
     ) -> list[tuple[Term, float]]:
-        """The terms of the highest probabilities, best first, without the set's own members."""
+        """The terms of the highest probabilities, best first, without the set's own members.
+
+        The probabilities are those of the terms at these ascending positions, or of all.
+        """
+        if positions is None:
+            positions = np.arange(len(self.terms))
         others = np.ones(len(self.terms), np.bool_)
         others[self.members(members)] = False
         order = np.argsort(-probabilities, kind="stable")
-        chosen = order[others[order]][: max(top, 0)].tolist()
-        return [(self.terms[position], float(probabilities[position])) for position in chosen]
+        chosen = order[others[positions[order]]][: max(top, 0)]
+        best = zip(positions[chosen].tolist(), probabilities[chosen].tolist(), strict=True)
+        return [(self.terms[position], probability) for position, probability in best]
 
 
 def log_odds(probability: float) -> float:

@@ -10,12 +10,17 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from synsetmine.corpus import CorpusFormat
-from synsetmine.corpus.citations import check_prefix
 from synsetmine.errors import DataError, require
 from synsetmine.models.paper.settings import PresetName
 from synsetmine.schema import Settings, seed_setting, setting
-from synsetmine.types import KNOWN_THRESHOLD, Ambiguous, KbFormat, LinkerName, Order
+from synsetmine.types import (
+    KNOWN_THRESHOLD,
+    Ambiguous,
+    CorpusFormat,
+    KbFormat,
+    LinkerName,
+    Order,
+)
 
 if TYPE_CHECKING:
     from synsetmine.engines import Engine
@@ -249,6 +254,8 @@ class ReportSettings(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.document_prefix:
+            from synsetmine.corpus.citations import check_prefix
+
             check_prefix(self.document_prefix)
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import socket
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -71,6 +74,20 @@ def test_the_server_answers_while_the_model_works(mined: MinedAnswers) -> None:
     assert slow.together == 1
     assert statuses.count(200) == 65  # one at work, 64 that wait
     assert statuses.count(503) == 15
+
+
+def test_head_and_body_of_an_answer_come_at_once(mined: MinedAnswers) -> None:
+    app = serving_app(ServerState(Answers(mined)), AccessPolicy())
+    with serve(app) as address:
+        host, port = urlsplit(address).hostname, urlsplit(address).port
+        with socket.create_connection((host, port), timeout=20) as connection:
+            for _ in range(20):
+                connection.sendall(
+                    b"GET /v1/expand?term=aspirin HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                )
+                head, _, body = connection.recv(1 << 16).partition(b"\r\n\r\n")
+                assert head.startswith(b"HTTP/1.1 200")
+                assert json.loads(body)["term"] == "aspirin"
 
 
 def test_no_torch_without_a_model(tmp_path: Path) -> None:

@@ -77,8 +77,7 @@ class PreparedNames:
         return self._known.probabilities(members, terms, partial(self._among_new, members))
 
     def _among_new(self, members: Sequence[Term], terms: Sequence[Term]) -> list[float]:
-        positions = self._index.positions(terms)
-        logits = self._logits(self._index.members(members))[positions]
+        logits = self._logits(self._index.members(members), self._index.positions(terms))
         return [float(value) for value in sigmoid(logits)]
 
     def rank(self, members: Iterable[TermLike], *, top: int = 10) -> list[tuple[Term, float]]:
@@ -87,8 +86,9 @@ class PreparedNames:
         near = [] if known is None else known.near_terms(members)
         ranked = [*zip(near, self.probabilities(members, near), strict=True)] if near else []
         if known is None or not known.home(members)[0]:
-            values = sigmoid(self._logits(self._index.members(members)))
-            ranked += self._index.best(values, members, top)
+            positions = self._rankable(self._index.members(members), top)
+            values = sigmoid(self._logits(self._index.members(members), positions))
+            ranked += self._index.best(values, members, top, positions)
         ranked = [pair for pair in ranked if known is None or pair[1] > 0]
         return sorted(ranked, key=lambda pair: -pair[1])[: max(top, 0)]
 
@@ -166,13 +166,25 @@ class PreparedNames:
         members = [m for number, m in enumerate(linkage.members) if m or number < linkage.seeds]
         return task.collect(Outcome(members, decisions(graph, task, members, self._function)))
 
-    def _logits(self, members: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """The logit of f(members without t, t) of every term t of the vocabulary."""
-        rows = self._graph[members].astype(np.float64)
-        totals = np.asarray(rows.sum(axis=0)).ravel()
+    def _rankable(self, members: npt.NDArray[np.int64], top: int) -> npt.NDArray[np.int64]:
+        """The terms that may be the best ones: those near a member, and the first of the others.
+
+        The others all have the same probability, so that their order decides.
+        """
+        near = np.unique(self._graph[members].indices)
+        enough = len(near) + len(members) + max(top, 0)
+        return np.union1d(near, np.arange(min(enough, len(self._index.terms))))
+
+    def _logits(
+        self, members: npt.NDArray[np.int64], positions: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.float64]:
+        """The logit of f(members without t, t) of the terms t at these positions."""
+        rows = self._graph[members]
+        totals = np.bincount(rows.indices, rows.data, len(self._index.terms))[positions]
         logits = self._function.logits(totals, len(members))
+        own = np.isin(positions, members)
         if len(members) == 1:
-            logits[members] = -np.inf  # nothing is left to judge it by
+            logits[own] = -np.inf  # nothing is left to judge it by
         else:
-            logits[members] = self._function.logits(totals[members], len(members) - 1)
+            logits[own] = self._function.logits(totals[own], len(members) - 1)
         return logits

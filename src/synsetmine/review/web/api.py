@@ -176,6 +176,7 @@ def serving_app(service: ServerState, policy: AccessPolicy) -> ASGIApp:
 
     app = Starlette(
         routes=[
+            *map(single, QUESTIONS),  # the most frequent ones first
             Route("/", search),
             Route("/docs", docs),
             Route("/palette.css", palette),
@@ -183,7 +184,6 @@ def serving_app(service: ServerState, policy: AccessPolicy) -> ASGIApp:
             Route("/openapi.json", openapi),
             *(Route(path, handler) for path, handler in zip(PROBES, (alive, ready), strict=True)),
             Route("/v1/health", health),
-            *map(single, QUESTIONS),
             Route("/v1/batch", batch, methods=["POST"]),
         ],
         exception_handlers=dict.fromkeys((ApiError, HTTPException, Exception), refuse),
