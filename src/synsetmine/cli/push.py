@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from synsetmine.cli import console
-from synsetmine.errors import SynsetmineError, quantity
+from synsetmine.errors import SynsetmineError, one_line, quantity
 
 if TYPE_CHECKING:
     from synsetmine.export.push import Difference, Rules, SynonymsApi
@@ -70,7 +70,7 @@ def push(
 def _show(name: str, difference: Difference, *, is_new: bool, full: bool) -> None:
     lines = list(difference.lines())
     for line in lines if full else islice(lines, SHOWN):
-        console.show(console.one_line(line))
+        console.show(one_line(line))
     if len(lines) > SHOWN and not full:
         console.say(f"… and {quantity(len(lines) - SHOWN, 'further line')}; --full shows all")
     console.say(f"{name}{' (a new set)' * is_new}: {difference}")
@@ -88,7 +88,7 @@ def _confirm(changes: dict[str, Difference], *, yes: bool) -> None:
     if not sys.stdin.isatty():
         raise SynsetmineError("nothing sent: there is no terminal to ask on; give --yes")
     names = ", ".join(changes)
-    if not typer.confirm(console.one_line(f"replace {names}?"), default=False, err=True):
+    if not typer.confirm(one_line(f"replace {names}?"), default=False, err=True):
         raise SynsetmineError("nothing sent")
 
 

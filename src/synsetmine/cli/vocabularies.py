@@ -19,7 +19,7 @@ from synsetmine.cli.options import (
     with_settings,
 )
 from synsetmine.cli.stages import CorpusOptions
-from synsetmine.errors import DataError, Skipped, quantity
+from synsetmine.errors import DataError, Skipped, one_line, quantity
 from synsetmine.pipeline.settings import KbSettings
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def lint(
     for path, result in results.items():
         if not as_json:
             for finding in result.findings:
-                message = console.one_line(finding.message)
+                message = one_line(finding.message)
                 console.show(f"{path}:{finding.line}: {finding.severity}: {message}")
         console.say(_summary(path, result))
     if any(result.count("error") for result in results.values()):
