@@ -27,6 +27,7 @@ from synsetmine.models import StoredModel, load_model, save_model
 from synsetmine.models.general import load_general
 from synsetmine.models.paper.network import SetScorer
 from synsetmine.pipeline.graph_files import read_table
+from synsetmine.pipeline.mcp.tools import tools_of
 from synsetmine.pipeline.plan import Plan
 from synsetmine.pipeline.project import read_project
 from synsetmine.pipeline.restoration import undo_plan
@@ -421,3 +422,8 @@ def test_general_weights_whose_description_is_too_deep(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("[" * 100_000)
     with pytest.raises(ModelError, match="does not hold weights of a general model"):
         load_general(folder=tmp_path)
+
+
+def test_a_field_of_a_call_that_is_half_a_character() -> None:
+    with pytest.raises(DataError, match="group: not valid Unicode"):
+        tools_of(None)["group"].answer({"names": ["a", {"\ud800name": "b"}]})
