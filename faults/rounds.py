@@ -162,4 +162,4 @@ def _halves(out: Path, whole: Whole) -> list[str]:
     ]
 
 
-GROWING = ("manifest.json", "results.jsonl", "reviews.sqlite")
+GROWING = ("manifest.json", "results.jsonl", "reviews.sqlite", "judge.sqlite")

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from safetensors import safe_open
 
+from faults.asker import CACHE, NAMES, OUT
 from faults.reviewer import RUN, TOLD, plan, write_plan
 from synsetmine.io.files import sha256
 from synsetmine.io.sets import write_sets
+from synsetmine.linking.service import open_cache
 from synsetmine.models.paper.tune import BEST, RESULTS
 from synsetmine.models.storage import is_model, load_model
+from synsetmine.pipeline.graph_files import read_table
+from synsetmine.pipeline.plan import Merge, Plan, PlannedMember, read_plan
+from synsetmine.pipeline.registry import read_registry
 from synsetmine.review import ReviewStore
 from synsetmine.runs.folder import MANIFEST, STAGES, Artefacts
 from synsetmine.views import write_vectors
 from tests.support.worlds import make_world, write_text_world
 
+WORDS = tuple(f"{a}{b}" for a in ("attack", "beat", "failure", "rate", "valve") for b in "abcdef")
 SYNSETMINE = (sys.executable, "-m", "synsetmine")
 CHECKPOINT = "checkpoint.safetensors"
 
@@ -58,6 +67,8 @@ def content(path: Path) -> bytes:
         with ReviewStore(path) as store:
             made = [(d.kind, d.reviewer, d.set_id, d.terms, d.members) for d in store.decisions()]
         return json.dumps(made).encode()
+    if path.name == CACHE:
+        return json.dumps(sorted(_answers(path))).encode()
     return found
 
 
@@ -175,10 +186,64 @@ def _lost_decisions(folder: Path) -> list[str]:
     return [set_id for set_id in confirmed if set_id not in kept]
 
 
+# --- synsetmine group, apply-plan -------------------------------------------------------------
+
+
+def _prepare_names(folder: Path) -> None:
+    variants = ("heart {}", "hearts {}", "the heart {}", "heart-{}")
+    names = [form.format(word) for word in WORDS for form in variants]
+    (folder / NAMES).write_text("".join(f"{name}\n" for name in names))
+    rows = [f"{number},{name},thing,What {name} is.\n" for number, name in enumerate(names)]
+    (folder / "entities.csv").write_text(f"id,name,type,description\n{''.join(rows)}")
+    ends = [f"{one},{other}\n" for one, other in pairwise(names)]
+    (folder / "relations.csv").write_text(f"source,target\n{''.join(ends)}")
+    merges = []
+    for number in range(0, len(names), len(variants)):
+        members = tuple(map(PlannedMember, names[number : number + len(variants)]))
+        merges.append(Merge(f"s{number}", members[0].name, members))
+    Plan(tuple(merges)).write(folder / "plan.jsonl")
+
+
+def _stage_of_files(folder: Path, _: str) -> str:
+    """Which of the files there are; they are written one after the other."""
+    return f"{len([*folder.glob('*.*')])} files" if folder.exists() else "start"
+
+
+def _broken_graph(folder: Path) -> list[str]:
+    for table in folder.glob("*.csv"):
+        read_table(table)
+    for name, read in (("registry.jsonl", read_registry), ("plan.jsonl", read_plan)):
+        if (folder / name).exists():
+            read(folder / name)
+    return []
+
+
+def _answers(path: Path) -> set[str]:
+    with closing(sqlite3.connect(path)) as opened:
+        return {answer for (answer,) in opened.execute("SELECT answer FROM answers")}
+
+
+def _broken_cache(folder: Path) -> list[str]:
+    """Each answer that is there must be whole."""
+    path = folder / CACHE
+    if not path.exists():
+        return []
+    with open_cache(path):
+        for answer in _answers(path):
+            json.loads(answer)
+    return []
+
+
 _PAPERS = ("--preset", "paper", "--validate-every", "1", "--architecture", "both-20-40")
 _TRAIN = ("train", "train.set", "-v", "vectors.txt", *_PAPERS, "--epochs", "20", "-o", "out")
 _TUNE = ("tune", "train.set", "-v", "vectors.txt", "--epochs", "4", "--folds", "3", "-o", "out")
 _GRID = ("--grid", "learning_rate=0.01,0.001", "--grid", "architecture=both-20-40")
+
+_GROUP = ("group", "entities.csv", "--name-column", "name", "--id-column", "id")
+_COLUMNS = ("--type-column", "type", "--context-column", "description")
+_WRITTEN = ("--out", "out/sets.jsonl", "--plan", "out/plan.jsonl")
+_APPLY = ("apply-plan", "plan.jsonl", "--entities", "entities.csv", "--relations", "relations.csv")
+_MERGED = ("--out-dir", "out", "--registry", "out/registry.jsonl")
 
 SUBJECTS = {
     subject.name: subject
@@ -215,6 +280,30 @@ SUBJECTS = {
             _stage_of_review,
             _broken_reviews,
             _lost_decisions,
+        ),
+        Subject(
+            "group",
+            (*SYNSETMINE, *_GROUP, *_COLUMNS, *_WRITTEN),
+            "out",
+            _prepare_names,
+            _stage_of_files,
+            _broken_graph,
+        ),
+        Subject(
+            "apply-plan",
+            (*SYNSETMINE, *_APPLY, *_MERGED),
+            "out",
+            _prepare_names,
+            _stage_of_files,
+            _broken_graph,
+        ),
+        Subject(
+            "judge",
+            (sys.executable, "-m", "faults.asker"),
+            OUT,
+            _prepare_names,
+            _stage_of_files,
+            _broken_cache,
         ),
     )
 }

@@ -33,10 +33,10 @@ _PUBTATOR = """1|t|Copper toxicosis in dogs.
 
 
 def _form(name: str, form: CorpusFormat, *examples: bytes) -> Form:
-    return Form(name, lambda path: _check_corpus(path, form), lambda: examples)
+    return Form(name, lambda path: check_corpus(path, form), lambda: examples)
 
 
-def _check_corpus(path: Path, form: CorpusFormat) -> None:
+def check_corpus(path: Path, form: CorpusFormat) -> None:
     found = both_ways(lambda skipped: list(read_corpus(path, format=form, skipped=skipped)))
     for document in found:
         require(bool(document.text.strip()) and bool(document.id), "an empty document")
@@ -100,7 +100,7 @@ WIKIS = Target(
     "wikis",
     (
         Form("page.wiki", _check_markup, lambda: [_MARKUP]),
-        Form("dump.xml", lambda p: _check_corpus(p, "mediawiki"), lambda: [WIKI]),
+        Form("dump.xml", lambda p: check_corpus(p, "mediawiki"), lambda: [WIKI]),
     ),
     words=(
         *XML_WORDS,
@@ -139,7 +139,7 @@ PARQUET = Target(
         ),
         Form(
             "a.parquet",
-            lambda p: _check_corpus(p, "parquet"),
+            lambda p: check_corpus(p, "parquet"),
             lambda: [bytes_of(lambda p: write_documents(p, DOCUMENTS), "a.parquet")],
         ),
     ),

@@ -17,7 +17,7 @@ from pathlib import Path
 
 TARGET_NAMES = (
     *("sets", "vectors", "kb-tables", "kb-ontologies", "kb-dumps", "corpora", "wikis", "parquet"),
-    *("settings", "results", "answers"),
+    *("settings", "results", "answers", "lists", "office", "plans", "asked"),
 )
 HERE = Path(__file__).parent
 SLOW = 5  # seconds of CPU time that no input may take

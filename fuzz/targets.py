@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fuzz.corpora import CORPORA, PARQUET, WIKIS
+from fuzz.names import ASKED, LISTS, OFFICE, PLANS
 from fuzz.ontologies import DUMPS, ONTOLOGIES
 from fuzz.runs import ANSWERS, RESULTS, SETTINGS
 from fuzz.tables import SET_FILES, TABLES, VECTOR_FILES
@@ -13,5 +14,6 @@ TARGETS: dict[str, Target] = {
     for target in (
         *(SET_FILES, VECTOR_FILES, TABLES, ONTOLOGIES, DUMPS, CORPORA, WIKIS, PARQUET),
         *(SETTINGS, RESULTS, ANSWERS),
+        *(LISTS, OFFICE, PLANS, ASKED),
     )
 }

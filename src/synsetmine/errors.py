@@ -14,6 +14,9 @@ from types import TracebackType
 from typing import Any
 
 WIDTH = 120  # characters of a value that are shown
+# Control characters but tab and line end, Unicode's changes of direction, and the bytes of file
+# names that are not UTF-8.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class SynsetmineError(Exception):
@@ -50,7 +53,7 @@ class DataError(SynsetmineError):
             location += f":{self.line}"
         quoted = "" if self.value is None else f": {_show(self.value)}"
         message = f"{self.problem}{quoted}" + (f"; {self.hint}" if self.hint else "")
-        return f"{location}: {message}" if location else message
+        return one_line(f"{location}: {message}" if location else message)
 
     def __reduce__(self) -> tuple[object, ...]:
         # Keyword-only arguments: errors must survive the way back from a worker process.
@@ -172,6 +175,20 @@ def choose_among(value: object, choices: Iterable[str]) -> str:
 def shorten(text: str, width: int = WIDTH) -> str:
     """Shorten a long value for a message of one line."""
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def printable(text: str) -> str:
+    """The text with escaped control characters, as in JSON.
+
+    Names are untrusted. An escape sequence in a name could clear the screen or overwrite other
+    lines, and a change of direction could show them backwards.
+    """
+    return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def one_line(text: str) -> str:
+    """The same on one line, so that a name cannot add a line."""
+    return printable(text).replace("\n", "\\n").replace("\t", " ")
 
 
 def _show(value: object) -> str:

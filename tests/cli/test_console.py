@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from synsetmine.cli import console
-from synsetmine.errors import DataError
+from synsetmine.errors import DataError, printable
 from synsetmine.types import Term
 
 EVIL = "a\x1b[2J\x1b]0;title\x07\x9b31m\r\x08\u202eb"
@@ -51,7 +51,7 @@ def test_no_name_makes_up_a_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("text", ["naïve\tа 東京", "two\nlines", "🫀 – … ‘x’", "a\u200db"])
 def test_all_else_is_shown_as_it_is(text: str) -> None:
-    assert console.printable(text) == text
+    assert printable(text) == text
 
 
 def test_on_a_real_terminal(tmp_path: Path) -> None:

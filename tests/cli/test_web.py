@@ -46,7 +46,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def get(address: str, path: str, **headers: str) -> httpx.Response:
-    with httpx.Client(trust_env=False, base_url=address) as client:
+    with httpx.Client(trust_env=False, base_url=address, timeout=60) as client:
         return client.get(path, headers=headers)
 
 
@@ -75,7 +75,7 @@ def test_a_bare_model_is_served(run: Path) -> None:
 
 def test_a_run_is_reviewed(run: Path) -> None:
     with start_server("review", str(run), "--no-open") as address:
-        page = httpx.get(address, follow_redirects=True)
+        page = httpx.get(address, follow_redirects=True, timeout=60)
         assert "Who reviews?" in page.text
 
 
@@ -85,7 +85,7 @@ def test_a_wider_host_prints_its_token(run: Path) -> None:
         assert plain.startswith("http://127.0.0.1:")
         assert len(token) >= 32
         assert get(plain, "/reviewer").status_code == 401
-        with httpx.Client(follow_redirects=True, trust_env=False) as client:
+        with httpx.Client(follow_redirects=True, trust_env=False, timeout=60) as client:
             page = client.get(address)
             assert page.url.path.endswith("/reviewer")
             assert "Who reviews?" in page.text
@@ -103,7 +103,7 @@ def test_a_token_is_asked_for_by_default(run: Path, command: tuple[str, str]) ->
             for path in ("/", "/reviewer", "/v1/health", "/static/review.css"):
                 assert get(plain, path).status_code == 401
             assert httpx.post(f"{plain}decide", data={"act": "accept"}).status_code == 401
-            with httpx.Client(follow_redirects=True, trust_env=False) as client:
+            with httpx.Client(follow_redirects=True, trust_env=False, timeout=60) as client:
                 assert client.get(address).status_code == 200
             tokens.append(token)
     assert len(set(tokens)) == 2  # new at each start
@@ -128,7 +128,7 @@ def test_a_token_with_any_characters(run: Path) -> None:
     with start_server(
         "review", str(run), "--no-open", token=True, SYNSETMINE_TOKEN=token
     ) as address:
-        with httpx.Client(follow_redirects=True, trust_env=False) as client:
+        with httpx.Client(follow_redirects=True, trust_env=False, timeout=60) as client:
             assert "Who reviews?" in client.get(address).text
             assert "Who reviews?" in client.get(str(client.get(address).url)).text
         plain = address.partition("?")[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import pickle
 import subprocess
 import sys
@@ -224,7 +225,7 @@ def test_what_java_says_in_one_line(said: str, message: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_missing_extra_or_java_is_reported(
+def test_a_missing_extra_java_or_account_is_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     pytest.importorskip("pyspark")
@@ -241,6 +242,11 @@ def test_a_missing_extra_or_java_is_reported(
         old.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
         old.chmod(0o755)
         with pytest.raises(SynsetmineError, match=f"needs Java 17, but {old} is 11"):
+            check_installed()
+    with monkeypatch.context() as patch:  # as in a container that runs under any number
+        patch.setattr(os, "geteuid", lambda: 2**31)
+        patch.setattr(subprocess, "run", lambda *_, **__: SimpleNamespace(stderr=b""))
+        with pytest.raises(SynsetmineError, match=f"needs a user with an account; user {2**31}"):
             check_installed()
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     monkeypatch.setattr("synsetmine.engines.spark.find_spec", lambda _name: None)

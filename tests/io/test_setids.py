@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synsetmine.io.sets import lasting_ids
+from synsetmine.io.sets import lasting_ids, new_id
 from synsetmine.types import SynonymSets, Term
 
 
@@ -62,3 +62,20 @@ def test_ids_are_unique_and_follow_the_majority(old: SynonymSets, new: SynonymSe
             shared = len(set(members) & set(known))
             if 2 * shared > max(len(members), len(known)):
                 assert names[set_id] == name
+
+
+def test_many_equal_sets_have_ids_of_their_own_in_linear_time() -> None:
+    taken: dict[str, None] = {}
+    looked_up = 0
+
+    class Taken:
+        def __contains__(self, name: object) -> bool:
+            nonlocal looked_up
+            looked_up += 1
+            return name in taken
+
+    for _ in range(1000):
+        taken[new_id([Term("a")], Taken())] = None
+    first = next(iter(taken))
+    assert list(taken) == [first, *(f"{first}-{number}" for number in range(2, 1001))]
+    assert looked_up < 25 * len(taken)

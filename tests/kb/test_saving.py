@@ -122,6 +122,33 @@ def test_other_files_are_reported(tmp_path: Path) -> None:
         KnowledgeBase.load(path)
 
 
+@pytest.mark.parametrize("compression", ["lz4", "zstd"])
+def test_a_compressed_file_is_refused(tmp_path: Path, compression: str) -> None:
+    """Arrow would unpack a few kilobytes to any size before the checksum is looked at."""
+    path, bomb = tmp_path / "x.kb", tmp_path / "bomb.kb"
+    KnowledgeBase.of([HEART]).save(path)
+    table = pa.ipc.open_file(path).read_all()
+    zeros = pa.array(np.zeros(2**22, np.int64))
+    cell = pa.LargeListArray.from_arrays(pa.array([0, len(zeros)], pa.int64()), zeros)
+    large = table.set_column(table.column_names.index("name_starts"), "name_starts", cell)
+    large = large.replace_schema_metadata(table.schema.metadata)
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with (
+        pa.OSFile(str(bomb), "wb") as sink,
+        pa.ipc.new_file(sink, large.schema, options=options) as writer,
+    ):
+        writer.write_table(large)
+    assert bomb.stat().st_size < zeros.nbytes / 100
+    usual, counted = pa.default_memory_pool(), pa.proxy_memory_pool(pa.system_memory_pool())
+    pa.set_memory_pool(counted)
+    try:
+        with pytest.raises(DataError, match="a compressed knowledge base, which may be of any"):
+            KnowledgeBase.load(bomb)
+    finally:
+        pa.set_memory_pool(usual)
+    assert counted.max_memory() < 2**20
+
+
 def test_an_interrupted_save_leaves_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

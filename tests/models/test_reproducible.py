@@ -114,6 +114,40 @@ def test_what_is_around_a_command_changes_no_byte(
     assert {Path(path).name for path in differ} <= TIMES, differ
 
 
+def merged(around: Around, folder: Path) -> dict[str, bytes]:
+    """All files of `group` with contexts and a plan, of `apply-plan` and of `abbreviations`."""
+    things = [f"{place} {part}" for place in ("Ithaca", "Ílion") for part in ["station", "museum"]]
+    forms = ("{}", "the {}", "{}s", "{} (I)")
+    names = [form.format(thing) for thing in things for form in forms]
+    rows = [f"{n},{name},place,A {name} is near {names[n - 1]}.\n" for n, name in enumerate(names)]
+    (folder / "e.csv").write_text(f"id,name,type,context\n{''.join(rows)}", "utf-8")
+    here = folder / "there" if around.elsewhere else folder
+    here.mkdir(exist_ok=True)
+    columns = ["--name-column", "name", "--id-column", "id", "--type-column", "type"]
+    table, plan = str(folder / "e.csv"), str(folder / "plan.jsonl")
+    out = ["--out", str(folder / "sets.jsonl"), "--plan", plan, "--precision", "bold"]
+    command(around, here, "group", table, *columns, "--context-column", "context", *out)
+    out = ["--out-dir", str(folder / "out"), "--registry", str(folder / "registry.jsonl")]
+    command(around, here, "apply-plan", plan, "--entities", table, *out)
+    (folder / "t.txt").write_text("A magnetic resonance (MR) image.\nA heart attack (HA).\n")
+    short = str(folder / "short.tsv")
+    command(around, here, "abbreviations", str(folder / "t.txt"), "--out", short)
+    found = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+
+@pytest.mark.slow
+def test_what_is_around_changes_no_plan_and_no_merged_table(tmp_path: Path) -> None:
+    files = []
+    for number, around in enumerate((HERE, *OTHERS.values())):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        files.append(merged(around, folder))
+    assert b"Ithaca" in files[0]["plan.jsonl"]
+    assert {"sets.jsonl", "out/e.csv", "registry.jsonl", "short.tsv"} <= set(files[0])
+    assert files[0] == files[1] == files[2]
+
+
 @pytest.fixture
 def threads() -> Iterator[Callable[[int], None]]:
     """Sets the number of torch's threads; afterwards it is as before."""

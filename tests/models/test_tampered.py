@@ -20,9 +20,10 @@ from synsetmine.models import StoredModel, load_model, save_model
 from synsetmine.models.general import load_general, pairs
 from synsetmine.models.general.pairs import Adaptation, PairClassifier
 from synsetmine.models.paper.network import SetScorer
+from synsetmine.models.paper.settings import WIDEST as WIDEST_LAYER
 from synsetmine.types import Term
 from synsetmine.views import TermVectors, TermViews
-from synsetmine.views.strings import StaticEncoder
+from synsetmine.views.strings import WIDEST, StaticEncoder
 
 TERMS = [Term(name) for name in ("heart attack", "heart attacks", "cardiac arrest", "fever", "ibm")]
 ROWS = np.random.default_rng(0).normal(size=(len(TERMS), 4)).astype(np.float32)
@@ -165,6 +166,41 @@ def test_a_model_that_was_changed_is_refused_or_works(
         assert "\n" not in problem, seed
         assert len(problem) < 1000, seed
         shutil.rmtree(folder)
+
+
+def test_a_small_model_that_takes_much_memory_for_each_name_is_refused(tmp_path: Path) -> None:
+    """45 kB of wide vectors or layers took gigabytes for some thousand names."""
+    packaged = load_general()
+    wide = StaticEncoder.__new__(StaticEncoder)  # as a file may describe it
+    for name, value in {
+        "pieces": ("a",),
+        "table": np.ones((2, WIDEST + 1), np.int8),
+        "scales": np.ones(2, np.float32),
+    }.items():
+        object.__setattr__(wide, name, value)
+    words = replace(packaged.word_weights, values=packaged.word_weights.values[:1])
+    save_model(tmp_path, StoredModel(replace(packaged, encoder=wide, word_weights=words), 0.5, {}))
+    with pytest.raises(SynsetmineError, match="the static encoder has 1025 dimensions of int8"):
+        load_model(tmp_path)
+    wide_layer = (1, WIDEST_LAYER + 1)
+    for embed, post in ((wide_layer, ()), ((), wide_layer)):
+        scorer = SetScorer(dimension=1, embed_sizes=embed, post_sizes=post)
+        save_model(tmp_path, StoredModel(scorer, 0.5, {}))
+        with pytest.raises(SynsetmineError, match="a layer of more than 2048 units"):
+            load_model(tmp_path)
+
+
+def test_the_types_of_weights_are_checked(tmp_path: Path) -> None:
+    save_model(tmp_path, general())
+    arrays = load_file(tmp_path / "model.safetensors")
+    for name, kind, problem in (
+        ("table", np.float32, "dimensions of float32; expected at most 1024 of int8"),
+        ("scales", np.complex64, "'scales' contains values of the type complex64"),
+    ):
+        save_file(arrays | {name: arrays[name].astype(kind)}, tmp_path / "model.safetensors")
+        seal(tmp_path, json.loads((tmp_path / "config.json").read_text()))
+        with pytest.raises(SynsetmineError, match=problem):
+            load_model(tmp_path)
 
 
 def test_a_classifier_of_other_features_is_refused() -> None:

@@ -13,8 +13,10 @@ import pytest
 
 from fuzz.runs import general_model
 from synsetmine.corpus import read_batches, read_corpus, read_pages, write_documents
+from synsetmine.corpus.name_lists import read_rows
 from synsetmine.corpus.wikitext import Site, plain_text, read_target
 from synsetmine.errors import DataError, ErrorCounts, ModelError, SynsetmineError
+from synsetmine.export.push import read_body
 from synsetmine.io.files import Source
 from synsetmine.io.sets import read_sets, read_trace
 from synsetmine.kb import NewName, apply_names, read_kb
@@ -22,8 +24,13 @@ from synsetmine.linking import PubtatorLinker
 from synsetmine.linking.spotlight import Annotation
 from synsetmine.linking.supervision import HEADER, read_links
 from synsetmine.models import StoredModel, load_model, save_model
+from synsetmine.models.general import load_general
 from synsetmine.models.paper.network import SetScorer
+from synsetmine.pipeline.graph_files import read_table
+from synsetmine.pipeline.mcp.tools import tools_of
+from synsetmine.pipeline.plan import Plan
 from synsetmine.pipeline.project import read_project
+from synsetmine.pipeline.restoration import undo_plan
 from synsetmine.review import ReviewStore
 from synsetmine.review.decisions import COLUMNS, Decision, read_decisions
 from synsetmine.runs.folder import FORMAT, MANIFEST, RunFolder
@@ -377,3 +384,46 @@ def test_no_byte_of_a_footer_ends_the_process(tmp_path: Path) -> None:
     command = [sys.executable, "-W", "error", "-c", READ_DAMAGED, str(path)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert int(done.stdout) > 100
+
+
+# --- Lists of names, tables of a graph, rules of a search engine ---
+
+
+def test_a_header_in_a_message_stays_on_its_line(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a\u2028b,\x1b[31mc\n1,2\n")
+    with pytest.raises(DataError) as caught:
+        read_rows(tmp_path / "a.csv", column="name")
+    columns = r"the columns are a\u2028b, \u001b[31mc"
+    assert (
+        str(caught.value) == f"{tmp_path / 'a.csv'}:1: no column has this name; {columns}: 'name'"
+    )
+
+
+@pytest.mark.parametrize("line", ['{"name": "a", "\\ud800": 1}', '{"name": "\\udfff"}'])
+def test_half_characters_in_the_table_of_a_graph(tmp_path: Path, line: str) -> None:
+    (tmp_path / "e.jsonl").write_text(f'{{"name": "a"}}\n{line}\n')
+    with pytest.raises(DataError, match=r"e\.jsonl:2: not valid Unicode: "):
+        read_table(tmp_path / "e.jsonl")
+
+
+def test_former_rows_that_are_too_deep(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text(f"name,set_id,merged_from\na,s1,{'[' * 100_000}\n")
+    with pytest.raises(DataError, match="this column is not as apply-plan wrote it"):
+        undo_plan(Plan(()), read_table(tmp_path / "e.csv"))
+
+
+def test_rules_that_are_too_deep(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("[" * 100_000)
+    with pytest.raises(DataError, match=r"x\.json: not JSON"):
+        read_body(tmp_path / "x.json")
+
+
+def test_general_weights_whose_description_is_too_deep(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("[" * 100_000)
+    with pytest.raises(ModelError, match="does not hold weights of a general model"):
+        load_general(folder=tmp_path)
+
+
+def test_a_field_of_a_call_that_is_half_a_character() -> None:
+    with pytest.raises(DataError, match="group: not valid Unicode"):
+        tools_of(None)["group"].answer({"names": ["a", {"\ud800name": "b"}]})

@@ -155,7 +155,9 @@ class Visitor:
     """
 
     def __init__(self, address: str, name: str = "Ada", orcid: str = "") -> None:
-        self.client = httpx.Client(base_url=address, follow_redirects=True, trust_env=False)
+        self.client = httpx.Client(
+            base_url=address, follow_redirects=True, trust_env=False, timeout=60
+        )
         if "?token=" in address:
             self.client.base_url = self.client.get(address).url.join(".")
         page = self.client.get("/reviewer")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from synsetmine.errors import DataError, quantity_of_plural, shorten
+from synsetmine.errors import DataError, one_line, printable, quantity_of_plural, shorten
 
 if TYPE_CHECKING:
     from synsetmine.errors import ErrorCounts
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
 
 SHOWN = 5
 ROWS = 50  # of a table on a terminal
-# Control characters but tab and line end, Unicode's changes of direction, and the bytes of file
-# names that are not UTF-8.
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def error(message: str) -> None:
@@ -47,20 +43,6 @@ def say(message: str) -> None:
 
 def show(message: str) -> None:
     typer.echo(printable(message))
-
-
-def printable(text: str) -> str:
-    """The text with escaped control characters, as in JSON.
-
-    Names are untrusted. An escape sequence in a name could clear the screen or overwrite other
-    lines, and a change of direction could show them backwards.
-    """
-    return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-def one_line(text: str) -> str:
-    """The same on one line, so that a name cannot add a line."""
-    return printable(text).replace("\n", "\\n").replace("\t", " ")
 
 
 def show_json(value: Any) -> None:

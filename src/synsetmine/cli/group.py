@@ -22,7 +22,7 @@ from synsetmine.cli.options import (
 )
 from synsetmine.cli.review import JudgeOptions, judge_of, report_judge
 from synsetmine.devices import choose_device
-from synsetmine.errors import SynsetmineError, quantity
+from synsetmine.errors import SynsetmineError, one_line, quantity
 from synsetmine.pipeline.settings import GraphColumns, GroupSettings, NameColumns
 from synsetmine.schema import settings_in
 
@@ -261,7 +261,7 @@ def _write_registry(path: Path, before: Registry, after: Registry) -> None:
 
 
 def _say_column(column: str) -> None:
-    console.say(f"names from the column {console.one_line(column)!r}")
+    console.say(f"names from the column {one_line(column)!r}")
 
 
 def _show(grouping: Grouping, *, alone: bool) -> None:

@@ -18,7 +18,7 @@ import typer
 from synsetmine.cli import console
 from synsetmine.cli.options import SettingOptions, option_of, out_file, place_of
 from synsetmine.cli.server import ServerOptions, check_packages, listen_and_serve
-from synsetmine.errors import SynsetmineError, quantity
+from synsetmine.errors import SynsetmineError, one_line, quantity
 from synsetmine.pipeline.settings import JudgeSettings, ReportSettings, SetReviewSettings
 from synsetmine.schema import settings_in
 
@@ -156,7 +156,7 @@ def judge_of(settings: JudgeSettings) -> JudgeSettings | None:
 
 
 def report_judge(report: JudgeReport) -> None:
-    console.say(console.one_line(report.summary))
+    console.say(one_line(report.summary))
 
 
 def judge(
@@ -184,6 +184,4 @@ def judge(
     if done.conflicts:
         console.warn(f"{done.conflicts} sets left out: a reviewer has changed them in the meantime")
     report_judge(done.report)
-    console.say(
-        f"{quantity(len(done.decisions), 'decision')} of {console.one_line(done.report.judge)}"
-    )
+    console.say(f"{quantity(len(done.decisions), 'decision')} of {one_line(done.report.judge)}")

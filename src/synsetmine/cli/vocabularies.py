@@ -20,7 +20,7 @@ from synsetmine.cli.options import (
     output_file,
 )
 from synsetmine.cli.stages import CorpusOptions
-from synsetmine.errors import DataError, ErrorCounts, SynsetmineError, quantity
+from synsetmine.errors import DataError, ErrorCounts, SynsetmineError, one_line, quantity
 from synsetmine.pipeline.settings import AbbreviationSettings, KbSettings, LintSettings
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def lint(
     for path, result in results.items():
         if not as_json:
             for finding in result.findings:
-                message = console.one_line(finding.message)
+                message = one_line(finding.message)
                 console.show(f"{path}:{finding.line}: {finding.severity}: {message}")
         console.say(_summary(path, result))
     if any(result.count("error") for result in results.values()):
@@ -273,7 +273,7 @@ def push(
 def _show(name: str, difference: Difference, *, is_new: bool, full: bool) -> None:
     lines = list(difference.lines())
     for line in lines if full else islice(lines, SHOWN):
-        console.show(console.one_line(line))
+        console.show(one_line(line))
     if len(lines) > SHOWN and not full:
         console.say(f"… and {quantity(len(lines) - SHOWN, 'further line')}; --full shows all")
     console.say(f"{name}{' (a new set)' * is_new}: {difference}")
@@ -291,7 +291,7 @@ def _confirm(changes: dict[str, Difference], *, yes: bool) -> None:
     if not sys.stdin.isatty():
         raise SynsetmineError("nothing sent: there is no terminal to ask on; give --yes")
     names = ", ".join(changes)
-    if not typer.confirm(console.one_line(f"replace {names}?"), default=False, err=True):
+    if not typer.confirm(one_line(f"replace {names}?"), default=False, err=True):
         raise SynsetmineError("nothing sent")
 
 

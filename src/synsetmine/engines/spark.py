@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import pwd
 import re
 import shutil
 import socket
@@ -90,7 +91,7 @@ SETTINGS = {
 
 
 def check_installed() -> None:
-    """That there is PySpark, and a Java new enough for it."""
+    """That there is PySpark, a Java new enough for it, and an account, by whose name Java goes."""
     if find_spec("pyspark") is None:
         raise SynsetmineError("the engine spark needs the extra: pip install 'synsetmine[spark]'")
     home = os.environ.get("JAVA_HOME")
@@ -105,6 +106,11 @@ def check_installed() -> None:
     version = re.search(r'version "(\d+)', output)
     if version and int(version[1]) < JAVA:
         raise SynsetmineError(f"the engine spark needs Java {JAVA}, but {java} is {version[1]}")
+    try:
+        pwd.getpwuid(os.geteuid())
+    except KeyError:
+        problem = f"the engine spark needs a user with an account; user {os.geteuid()} has none"
+        raise SynsetmineError(f"{problem}: add one to /etc/passwd") from None
 
 
 def start_session(master: str) -> tuple[Any, bool]:

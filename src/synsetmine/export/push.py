@@ -107,7 +107,7 @@ def read_body(path: Path) -> Rules:
         return _checked_size(_rules_of_lines(path), path)
     try:
         body = json.loads(read_whole(path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         hint = "`synsetmine export --format elasticsearch` writes it"
         raise DataError(f"not JSON ({error})", path=path, hint=hint) from None
     rules = _rules_of(body, path)

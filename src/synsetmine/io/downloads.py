@@ -178,7 +178,7 @@ class _Fetch:
                 and self.pins.get(name, facts["sha256"]) == facts["sha256"]
                 for name, facts in manifest.items()
             )
-        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return None  # a manifest that cannot be used counts as none
         return list(manifest) if intact else None
 

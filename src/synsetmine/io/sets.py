@@ -62,10 +62,15 @@ def new_id(members: Iterable[Term], taken: Container[str]) -> str:
     """An id for a set of these terms that no other has."""
     text = "\n".join(sorted(map(str, members)))
     name = f"s{hashlib.sha256(text.encode()).hexdigest()[:DIGITS]}"
-    number, free = 2, name
-    while free in taken:
-        free, number = f"{name}-{number}", number + 1
-    return free
+    if name not in taken:
+        return name
+    used, free = 1, 2  # one after the other would take long for thousands of equal sets
+    while f"{name}-{free}" in taken:
+        used, free = free, 2 * free
+    while free - used > 1:
+        middle = (used + free) // 2
+        used, free = (middle, free) if f"{name}-{middle}" in taken else (used, middle)
+    return f"{name}-{free}"
 
 
 _PAPER_LINE = re.compile(r"""\s*\S+ \{\s*['"]""")

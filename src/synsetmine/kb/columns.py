@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import zlib
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -103,6 +104,11 @@ def join(arrays: Iterable[Any]) -> Any:
 MARK = b"synsetmine.kb"
 VERSION = b"2"  # 2: normal forms keep accents that follow their letters
 
+_BEGINNING = b"ARROW1\0\0"  # of an Arrow IPC file; a stream of messages follows
+_DAMAGES = (
+    *(pa.ArrowException, OSError, KeyError, AttributeError, ValueError),
+    *(struct.error, StopIteration),
+)
 _STRINGS = ("ids", "forms", "replaced")
 _NUMBERS = ("name_starts", "form_starts", "form_entities", "preferred_forms", "replaced_rows")
 
@@ -150,21 +156,47 @@ def read_columns(path: Path) -> Columns:
     except OSError as error:
         raise DataError(error.strerror or "cannot be read", path=path) from error
     try:
-        with pa.ipc.open_file(source) as reader:
-            notes = reader.schema.metadata or {}
-            if notes.get(b"form") != MARK:
-                raise DataError("not a knowledge base that was saved by this program", path=path)
-            if notes.get(b"version") != VERSION:
-                problem = "a knowledge base of another version of this program; read it again"
-                raise DataError(problem, path=path, value=notes.get(b"version", b"").decode())
-            table = reader.get_batch(0)
+        source.seek(len(_BEGINNING))
+        messages = pa.ipc.MessageReader.open_stream(source)
+        schema = pa.ipc.read_schema(messages.read_next_message())
+        notes = schema.metadata or {}
+        if notes.get(b"form") != MARK:
+            raise DataError("not a knowledge base that was saved by this program", path=path)
+        if notes.get(b"version") != VERSION:
+            problem = "a knowledge base of another version of this program; read it again"
+            raise DataError(problem, path=path, value=notes.get(b"version", b"").decode())
+        batch = messages.read_next_message()
+        if _is_compressed(batch.metadata):
+            raise DataError("a compressed knowledge base, which may be of any size", path=path)
+        table = pa.ipc.read_record_batch(batch, schema)
         table.validate(full=True)
         arrays = {name: table.column(name).values for name in table.schema.names}
         if b"%d" % _checksum(arrays) != notes.get(b"checksum"):
             raise DataError("a damaged knowledge base: its checksum differs", path=path)
         return _columns(arrays)
-    except (pa.ArrowException, OSError, KeyError, AttributeError, ValueError) as error:
+    except _DAMAGES as error:
         raise DataError("not a knowledge base, or a damaged one", path=path) from error
+
+
+def _is_compressed(metadata: bytes) -> bool:
+    """Whether the metadata of a record batch names a compression.
+
+    Arrow unpacks all of a batch before it can be asked for its size. The metadata are tables of
+    FlatBuffers: the header of a message is its field 2, the compression of a batch its field 3.
+    """
+
+    def place(table: int, field: int) -> int:
+        """Where a table has the value of a field; the table itself if it has none."""
+        fields = table - int(struct.unpack_from("<i", metadata, table)[0])
+        entry = fields + 4 + 2 * field
+        if entry >= fields + int(struct.unpack_from("<H", metadata, fields)[0]):
+            return table
+        return table + int(struct.unpack_from("<H", metadata, entry)[0])
+
+    (message,) = struct.unpack_from("<I", metadata, 0)
+    header = place(message, 2)
+    header += int(struct.unpack_from("<I", metadata, header)[0])
+    return place(header, 3) != header
 
 
 def _arrays(columns: Columns) -> Iterator[tuple[str, Any]]:

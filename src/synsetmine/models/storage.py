@@ -110,6 +110,8 @@ def load_model(folder: str | Path) -> StoredModel:
 
 def _model(description: Mapping[str, Any], arrays: Arrays) -> SetModel:
     for name, array in arrays.items():
+        if array.dtype.kind not in "fiu":
+            raise ModelError(f"{name!r} contains values of the type {array.dtype}")
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ModelError(f"{name!r} contains a value that is not a number")
         if array.dtype.kind == "f" and float(np.abs(array).max(initial=0)) > LARGEST_WEIGHT:

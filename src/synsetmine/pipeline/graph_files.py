@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from synsetmine.corpus.documents import TableFormat, table_rows
+from synsetmine.corpus.documents import TableFormat, check_unicode, table_rows
 from synsetmine.corpus.name_lists import choose_column, format_of, id_text, name_text, type_text
 from synsetmine.errors import DataError
 from synsetmine.io.files import Source, atomic_stream, parse_json, plain_name
@@ -282,11 +282,13 @@ def _read_json(source: Source) -> GraphTable:
             record = parse_json(line)
             if not isinstance(record, dict):
                 raise DataError("expected a JSON object", value=line)
+            cells = {name: json.dumps(v, ensure_ascii=False) for name, v in record.items()}
+            check_unicode("".join((*cells, *cells.values())))
         except DataError as error:
             raise error.at(source.path, number) from None
         add_columns(columns, record)
         lines.append((source.path.name, number))
-        records.append({name: json.dumps(v, ensure_ascii=False) for name, v in record.items()})
+        records.append(cells)
     arrays = [pa.array([r.get(name) for r in records], type=pa.string()) for name in columns]
     return GraphTable(pa.table(arrays, names=columns), "json", source.path, lines=lines)
 
@@ -386,6 +388,10 @@ def _decode(table: GraphTable, cells: Sequence[str | None]) -> dict[str, Any]:
     return {name: json.loads(c) if is_json else c for name, c in named if c is not None}
 
 
+# Also what Arrow raises, and Python for JSON that is too deep.
+_NOT_OURS = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+
+
 def originals_of(table: GraphTable) -> tuple[list[list[int]], GraphTable]:
     """The row numbers that each row was merged from, and these rows, one after the other."""
     bare = table.without([SET_ID, MERGED])
@@ -393,7 +399,7 @@ def originals_of(table: GraphTable) -> tuple[list[list[int]], GraphTable]:
         if table.encoding == "arrow":
             return _from_records(table, bare)
         return _from_json(table, bare)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:  # also those of Arrow
+    except _NOT_OURS as error:
         problem = "this column is not as apply-plan wrote it"
         raise DataError(problem, path=table.path, value=MERGED) from error
 

@@ -241,6 +241,7 @@ def plain(surface: str) -> str:
     return " ".join(surface.casefold().replace("_", " ").split())
 
 
+WIDEST = 1024  # of a vector of a name: a model of strangers cannot ask for more memory
 WORD_LENGTHS = (3, 4, 5)  # of character n-grams, within words
 _NAMES_AT_ONCE = 1 << 16
 
@@ -257,6 +258,9 @@ class StaticEncoder:
         if self.table.ndim != 2 or len(self.table) <= len(self.pieces):
             shape = f"{len(self.pieces)} word pieces and a table of {self.table.shape}"
             raise ModelError(f"the static encoder has {shape}, without room for n-grams")
+        if self.table.dtype != np.int8 or self.dimension > WIDEST:
+            problem = f"the static encoder has {self.dimension} dimensions of {self.table.dtype}"
+            raise ModelError(f"{problem}; expected at most {WIDEST} of int8")
         if self.scales.shape != (len(self.table),):
             raise ModelError(f"{len(self.table)} rows but scales of shape {self.scales.shape}")
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from synsetmine.errors import DataError
 from synsetmine.models.general import features, load_general, model, neighbours
 from synsetmine.models.general import linkage as graph
 from synsetmine.models.general.features import NameFeatures, unique_pairs
@@ -112,7 +113,7 @@ def test_linkage_with_seeds_and_cannot_link_equals_the_naive_one(
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 14), st.integers(1, 5))
-def test_pairs_with_a_common_partner_are_found_in_blocks(seed: int, count: int, rows: int) -> None:
+def test_pairs_with_a_common_partner_are_found_in_blocks(seed: int, count: int, steps: int) -> None:
     rng = np.random.default_rng(seed)
     one, other = rng.integers(count, size=(2, 2 * count))
     left, right = unique_pairs([(one, other)], count)
@@ -126,9 +127,21 @@ def test_pairs_with_a_common_partner_are_found_in_blocks(seed: int, count: int, 
         and any({frozenset((a, c)), frozenset((c, b))} <= linked for c in range(count))
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(graph, "ROWS", rows)
+        patch.setattr(graph, "STEPS", steps)
         one, other = two_step_pairs(left, right, likely, count)
     assert list(zip(one.tolist(), other.tolist(), strict=True)) == expected
+
+
+def test_a_graph_that_would_fill_the_memory_is_refused() -> None:
+    """All names are likely synonyms of one: 4.2 million pairs have a common partner."""
+    for count in (2_890, 2_910):
+        left, right = np.zeros(count - 1, np.int64), np.arange(1, count)
+        likely = np.ones(count - 1, np.bool_)
+        if count == 2_890:
+            assert len(two_step_pairs(left, right, likely, count)[0]) == math.comb(count - 1, 2)
+        else:
+            with pytest.raises(DataError, match="nearly all names are likely synonyms"):
+                two_step_pairs(left, right, likely, count)
 
 
 @settings(max_examples=40, deadline=None)

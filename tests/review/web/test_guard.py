@@ -66,7 +66,7 @@ def guarded_app(policy: AccessPolicy) -> ASGIApp:
 def knocking(policy: AccessPolicy) -> Iterator[httpx.Client]:
     with (
         serve(guarded_app(policy)) as address,
-        httpx.Client(base_url=address, trust_env=False) as client,
+        httpx.Client(base_url=address, trust_env=False, timeout=60) as client,
     ):
         yield client
 
@@ -283,7 +283,7 @@ def test_the_cookie_is_sent_to_no_other_port() -> None:
     with (
         knocking(policy) as client,
         serve(showing_cookies(other)) as elsewhere,
-        httpx.Client(follow_redirects=True, trust_env=False) as browser,
+        httpx.Client(follow_redirects=True, trust_env=False, timeout=60) as browser,
     ):
         own = str(client.base_url)
         assert browser.get(own, params={"token": TOKEN}).status_code == 200

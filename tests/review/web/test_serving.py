@@ -64,7 +64,7 @@ def model() -> ModelAnswers:
 def client(mined: MinedAnswers, model: ModelAnswers) -> Iterator[httpx.Client]:
     with (
         serve(serving_app(ServerState(Answers(mined, model)), AccessPolicy())) as address,
-        httpx.Client(base_url=address, trust_env=False) as client,
+        httpx.Client(base_url=address, trust_env=False, timeout=60) as client,
     ):
         yield client
 
@@ -111,7 +111,7 @@ def test_a_new_name_comes_with_what_the_trace_has() -> None:
     answers = MinedAnswers([MinedSet("D1", (seed, new), "D1")])
     with (
         serve(serving_app(ServerState(Answers(answers)), AccessPolicy())) as address,
-        httpx.Client(base_url=address, trust_env=False) as client,
+        httpx.Client(base_url=address, trust_env=False, timeout=60) as client,
     ):
         (synonym,) = get(client, "/v1/expand", term="heart failure")["synonyms"]
         (plain,) = get(client, "/v1/expand", term="HF")["synonyms"]
@@ -161,7 +161,10 @@ def test_ranks_and_scores_are_the_models(client: httpx.Client) -> None:
 def test_a_bare_model_expands_by_ranking(model: ModelAnswers) -> None:
     app = serving_app(ServerState(Answers(model=model)), AccessPolicy())
     term = VECTORS.terms[3]
-    with serve(app) as address, httpx.Client(base_url=address, trust_env=False) as client:
+    with (
+        serve(app) as address,
+        httpx.Client(base_url=address, trust_env=False, timeout=60) as client,
+    ):
         everyone = get(client, "/v1/expand", term=str(term), least=0, top=100)
         assert everyone["set"] is None
         assert len(everyone["synonyms"]) == 11
@@ -240,7 +243,7 @@ def letters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     answers = Answers(mined, ModelAnswers(prepared, 0.3, known, mined.kb))
     with (
         serve(serving_app(ServerState(answers), AccessPolicy())) as address,
-        httpx.Client(base_url=address, trust_env=False) as client,
+        httpx.Client(base_url=address, trust_env=False, timeout=60) as client,
     ):
         yield client
 
@@ -322,7 +325,10 @@ def test_a_new_name_is_ranked_with_the_set_that_it_joined(letters: httpx.Client)
 def test_a_server_that_loads_says_what(mined: MinedAnswers) -> None:
     service = ServerState()
     app = serving_app(service, AccessPolicy(token="x" * 16))
-    with serve(app) as address, httpx.Client(base_url=address, trust_env=False) as client:
+    with (
+        serve(app) as address,
+        httpx.Client(base_url=address, trust_env=False, timeout=60) as client,
+    ):
         assert get(client, "/healthz") == {"status": "ok"}
         service.report_progress("mined sets", 0, 3)
         reading = {"status": "loading", "loading": "mined sets", "done": 0, "total": 3}
@@ -467,7 +473,10 @@ def test_other_addresses_and_methods_are_refused_in_the_same_form(client: httpx.
 
 def test_without_a_model_there_are_synonyms_only(mined: MinedAnswers) -> None:
     app = serving_app(ServerState(Answers(mined)), AccessPolicy())
-    with serve(app) as address, httpx.Client(base_url=address, trust_env=False) as client:
+    with (
+        serve(app) as address,
+        httpx.Client(base_url=address, trust_env=False, timeout=60) as client,
+    ):
         assert get(client, "/v1/expand", term="aspirin")["synonyms"]
         assert problem(client, "/v1/rank", 501, set="aspirin")[0] == "no_model"
         assert get(client, "/v1/health")["model"] is None
@@ -482,7 +491,7 @@ def test_what_should_not_happen_is_a_plain_error(
     monkeypatch.setattr(mined, "expand", fail)
     with (
         serve(serving_app(ServerState(Answers(mined)), AccessPolicy())) as address,
-        httpx.Client(base_url=address, trust_env=False) as client,
+        httpx.Client(base_url=address, trust_env=False, timeout=60) as client,
     ):
         answer = client.get("/v1/expand", params={"term": "x"})
         assert answer.status_code == 500

@@ -51,7 +51,9 @@ def test_the_server_answers_while_the_model_works(mined: MinedAnswers) -> None:
 
     async def ask(address: str) -> list[int]:
         limits = httpx.Limits(max_connections=200)
-        async with httpx.AsyncClient(base_url=address, limits=limits, trust_env=False) as client:
+        async with httpx.AsyncClient(
+            base_url=address, limits=limits, trust_env=False, timeout=60
+        ) as client:
             ranks = [
                 asyncio.create_task(client.get("/v1/rank", params={"set": "a"}, timeout=60))
                 for _ in range(80)

@@ -10,6 +10,7 @@ from tests.support.badinput.namecases import NAME_CASES
 from tests.support.badinput.ontologycases import ONTOLOGY_CASES
 from tests.support.badinput.plancases import PLAN_CASES
 from tests.support.badinput.projectcases import MODEL_CASES, PROJECT_CASES
+from tests.support.badinput.querycases import QUERY_CASES
 from tests.support.badinput.setcases import SET_CASES
 from tests.support.badinput.vectorcases import VECTOR_CASES
 
@@ -26,4 +27,5 @@ READER_CASES = (
     *MODEL_CASES,
     *BESIDE_CASES,
     *RUN_CASES,
+    *QUERY_CASES,
 )

@@ -6,13 +6,13 @@ import heapq
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import pairwise, repeat
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from synsetmine.errors import ModelError
+from synsetmine.errors import DataError, ModelError
 from synsetmine.io.sets import Action
 from synsetmine.models.general.features import Positions, pair_keys
 from synsetmine.models.task import Task, log_odds
@@ -230,6 +230,11 @@ LogOdds: TypeAlias = npt.NDArray[np.float32]
 Compare: TypeAlias = Callable[[Positions, Positions, Progress | None], LogOdds]
 
 GRAPH_ROWS = 1 << 16  # of the graph that are looked at, at a time
+STEPS = 1 << 24  # from name to name to name that are looked at, at a time
+# Pairs of names with a likely common partner, at most: in all, or for each name where it has many.
+# Each takes 250 bytes; lists of real names have less than one for a name.
+LARGEST_GRAPH = 1 << 22
+LARGEST_DEGREE = 16
 
 
 def pair_graph(
@@ -268,7 +273,10 @@ def two_step_pairs(
     links = sparse.csr_array(links + links.T)
     candidates = pair_keys(left, right, count)
     parts = [np.zeros(0, np.int64)]
-    for start, stop in blocks(count):
+    ends = np.cumsum(links @ np.diff(links.indptr)) // STEPS  # where so many more steps end
+    limits = [0, *(np.flatnonzero(np.diff(ends)) + 1).tolist(), count]
+    left_over = max(LARGEST_GRAPH, LARGEST_DEGREE * count)
+    for start, stop in pairwise(limits):
         steps = sparse.coo_array(links[start:stop] @ links)
         row, column = steps.row.astype(np.int64) + start, steps.col
         keys = row[row < column] * count + column[row < column]
@@ -277,6 +285,10 @@ def two_step_pairs(
         known = position < len(candidates)
         known[known] = candidates[position[known]] == keys[known]
         parts.append(keys[~known])
+        left_over -= len(parts[-1])
+        if left_over < 0:
+            problem = "nearly all names are likely synonyms of each other, by this model"
+            raise DataError(f"{problem}; remove repeated names, or use another model")
     new = np.concatenate(parts)
     return new // max(count, 1), new % max(count, 1)
 

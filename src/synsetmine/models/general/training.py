@@ -285,6 +285,12 @@ def _logits(examples: _Examples, weights: Doubles) -> Doubles:
     return logits
 
 
+_MISFITS = (
+    *(OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError),
+    *(SafetensorError, ModelError),
+)
+
+
 def load_general(*, encoder: bool = False, folder: str | Path | None = None) -> GeneralModel:
     """The general model; with `encoder` the one that takes a sentence encoder's view too.
 
@@ -294,7 +300,7 @@ def load_general(*, encoder: bool = False, folder: str | Path | None = None) -> 
         return _read_packaged(encoder)
     try:
         return _read(Path(folder), encoder)
-    except (OSError, ValueError, KeyError, TypeError, SafetensorError, ModelError) as error:
+    except _MISFITS as error:
         reason = shorten(" ".join(str(error).split()))
         raise ModelError(f"{folder} does not hold weights of a general model ({reason})") from error
 

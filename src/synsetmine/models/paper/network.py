@@ -30,6 +30,7 @@ from synsetmine.errors import DataError, ModelError, quantity, require
 from synsetmine.io.sets import Action
 from synsetmine.models.base import Arrays
 from synsetmine.models.known import KNOWN_THRESHOLD, KnownSets
+from synsetmine.models.paper.settings import WIDEST
 from synsetmine.models.task import MiningResult, Outcome, Task, TermIndex, log_odds
 from synsetmine.types import Progress, SetsLike, SynonymSets, Term, TermLike, terms_of
 from synsetmine.views import TermVectors, TermViews, View
@@ -174,20 +175,28 @@ class SetScorer(nn.Module):
     @classmethod
     def from_state(cls, description: Mapping[str, Any], arrays: Arrays) -> SetScorer:
         """The network that `state` describes, ready for use."""
-        _check_size(description, sum(array.size for array in arrays.values()))
+        _check_size(description, arrays)
         scorer = cls(**{name: description[name] for name in ARCHITECTURE})
         scorer.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
         return scorer.eval()
 
 
-def _check_size(description: Mapping[str, Any], stored: int) -> None:
-    """Refuse a network that is larger than its weights, before memory is taken for it."""
+def _check_size(description: Mapping[str, Any], arrays: Arrays) -> None:
+    """Refuse a network that is larger than its weights, before memory is taken for it.
+
+    With wide layers few weights would take much memory for every term.
+    """
     if not 0 <= description["dropout"] <= 1:
         raise ModelError("the dropout is not a probability")
     embed = [description["dimension"], *description["embed_sizes"]]
     layers = (*pairwise(embed), *pairwise([embed[-1], *description["post_sizes"], 1]))
     if any(width < 1 for layer in layers for width in layer):
         raise ModelError("a layer without a width")
+    if any(size > WIDEST for size in (*description["embed_sizes"], *description["post_sizes"])):
+        raise ModelError(f"a layer of more than {WIDEST} units")
+    if len(layers) > len(arrays):  # each has a weight of its own, and most a bias
+        raise ModelError(f"config.json describes {len(layers)} layers, the file has {len(arrays)}")
+    stored = sum(array.size for array in arrays.values())
     if (needed := sum(width * following for width, following in layers)) > stored:
         raise ModelError(f"config.json describes {needed} weights, the file has {stored}")
 
@@ -362,11 +371,14 @@ class SetPool:
         self, scorer: SetScorer, vectors: npt.NDArray[np.float32], *, block_size: int
     ) -> None:
         (first_weight, first_bias), *rest = _layers(scorer.post)
-        x = torch.from_numpy(vectors).double()
-        for weight, bias in _layers(scorer.embed):
-            x = torch.relu(x @ weight.T + bias)
         self._first_bias = first_bias
-        self._of_term = x @ first_weight.T  # (terms, width)
+        self._of_term = torch.empty(len(vectors), len(first_bias), dtype=torch.float64)
+        embed = _layers(scorer.embed)
+        for start in range(0, len(vectors), ROWS_AT_ONCE):
+            x = torch.from_numpy(vectors[start : start + ROWS_AT_ONCE]).double()
+            for weight, bias in embed:
+                x = torch.relu(x @ weight.T + bias)
+            self._of_term[start : start + ROWS_AT_ONCE] = x @ first_weight.T  # (terms, width)
         self._rest = [(weight.T, bias) for weight, bias in rest]
         self.members: list[list[int]] = []
         width = self._of_term.shape[1]

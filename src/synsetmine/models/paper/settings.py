@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Strategy = Literal["complete-random", "share-token", "mixture"]
 Metric = Literal["fmi", "ari", "pair_f1"]
+WIDEST = 2048  # units of a layer: generation takes memory for each of them and each term
 PresetName = Literal["paper", "released-nyt", "released-wiki", "released-pubmed", "project"]
 
 
@@ -30,10 +31,16 @@ class TrainingSettings(Settings):
     """Hyper-parameters of the set-instance classifier and its training."""
 
     embed_sizes: tuple[int, ...] = setting(
-        (50, 250), ge=1, help="hidden sizes of the embedding transformer; empty leaves it out"
+        (50, 250),
+        ge=1,
+        le=WIDEST,
+        help="hidden sizes of the embedding transformer; empty leaves it out",
     )
     post_sizes: tuple[int, ...] = setting(
-        (500, 250), ge=1, help="hidden sizes of the post transformer; empty leaves it out"
+        (500, 250),
+        ge=1,
+        le=WIDEST,
+        help="hidden sizes of the post transformer; empty leaves it out",
     )
     dropout: float = setting(0.5, ge=0, lt=1, help="dropout before the last layer, in [0, 1)")
     learning_rate: float = setting(

@@ -215,7 +215,10 @@ def _read_checkpoint(
         raise CheckpointError(f"{path} is not a checkpoint of this version")
     if meta.get("fingerprint") != fingerprint:
         raise CheckpointError(f"{path} belongs to a run with other data or settings")
-    return tensors, json.loads(meta["progress"])
+    try:
+        return tensors, json.loads(meta["progress"])
+    except (ValueError, KeyError, RecursionError) as error:
+        raise CheckpointError(f"{path} is damaged: it does not say how far it is") from error
 
 
 @dataclass

@@ -266,6 +266,8 @@ class Tool:
         except msgspec.ValidationError as error:
             fields = ", ".join(field.name for field in msgspec.structs.fields(self.call))
             raise DataError(f"{self.name}: {error}; the arguments are {fields}") from None
+        except UnicodeEncodeError as error:  # the name of a field
+            raise DataError(f"{self.name}: not valid Unicode", value=error.object) from None
         return self.run(call)
 
 
