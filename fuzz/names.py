@@ -13,7 +13,7 @@ import msgspec
 from fuzz.corpora import check_corpus
 from fuzz.tables import bytes_of
 from fuzz.target import Form, Target, both_ways, require
-from synsetmine.corpus.name_lists import ListFormat, read_pairs, read_rows
+from synsetmine.corpus.name_lists import ListFormat, NameRow, read_pairs, read_rows
 from synsetmine.errors import DataError, SynsetmineError
 from synsetmine.export.push import compare_rules, read_body
 from synsetmine.pipeline.graph_files import GraphTable, read_table, write_tables
@@ -22,7 +22,7 @@ from synsetmine.pipeline.merging import apply_plan
 from synsetmine.pipeline.name_questions import NameInContext, prompt, read_partition
 from synsetmine.pipeline.plan import Merge, Plan, PlannedMember, read_plan
 from synsetmine.pipeline.proposal import propose_corpus, propose_kb, propose_list
-from synsetmine.pipeline.registry import KnownEntity, NameRow, Registry, read_registry
+from synsetmine.pipeline.registry import KnownEntity, Registry, read_registry
 from synsetmine.pipeline.restoration import undo_plan
 from synsetmine.review.web.schemas import ApiError
 from synsetmine.text.patterns import find_definitions
