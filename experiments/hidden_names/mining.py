@@ -16,7 +16,6 @@ from experiments.hidden_names.hiding import (
     hide,
     left_names,
     name_group,
-    stem_bag,
     write_reduced,
 )
 from experiments.hidden_names.measurement import DEFINED, PHRASES
@@ -26,6 +25,7 @@ from synsetmine.io.files import write_text
 from synsetmine.io.sets import read_sets, read_vocabulary, write_sets
 from synsetmine.kb import KnowledgeBase, read_kb
 from synsetmine.linking.supervision import known_sets
+from synsetmine.models.general.name_table import stem_key
 from synsetmine.models.known import read_candidates
 from synsetmine.normalization import normal_form
 from synsetmine.pipeline.project import Project
@@ -102,13 +102,16 @@ class Task:
 
     @cached_property
     def variants(self) -> dict[str, frozenset[str]]:
-        """Entities that have a name with the stems of a term, by normal form: leech and Leeches."""
-        entities_of: dict[tuple[str, ...], set[str]] = {}
+        """Entities that have a term in another ending, order or spelling, by normal form.
+
+        "leech" and Leeches, "anaemia" and Anemia: they have the same stems.
+        """
+        entities_of: dict[str, set[str]] = {}
         for entity in self.kb:
-            for name in self.kb.names(entity):
-                entities_of.setdefault(stem_bag(name), set()).add(entity)
-        bags = {form: stem_bag(term) for form, term in self._new_terms.items()}
-        return {f: frozenset(entities_of[bag]) for f, bag in bags.items() if bag in entities_of}
+            for key in map(stem_key, self.kb.names(entity)):
+                entities_of.setdefault(key, set()).add(entity)
+        keys = {form: stem_key(term) for form, term in self._new_terms.items()}
+        return {f: frozenset(entities_of[key]) for f, key in keys.items() if key in entities_of}
 
     @cached_property
     def _new_terms(self) -> dict[str, str]:

@@ -14,12 +14,12 @@ from synsetmine.models.general.candidate_sets import KnownNames
 from synsetmine.models.general.name_table import Positions
 from synsetmine.models.general.neighbours import Floats
 from synsetmine.models.general.pair_evidence import Meanings
-from synsetmine.models.general.settings import AssignmentSettings, TuningSettings
+from synsetmine.models.general.settings import AssignmentSettings, WordTuningSettings
 from synsetmine.models.general.word_vectors import TunedWords
 from synsetmine.views.strings import StaticEncoder
 from tests.support.nameworlds import name_world
 
-SETTINGS = TuningSettings(fewest_sets=10)
+SETTINGS = WordTuningSettings(least_sets=10)
 PARTS = [
     "artery",
     "vein",
@@ -35,7 +35,7 @@ PARTS = [
 PARTS += ["tumor", "biopsy", "failure", "function", "disease", "injury", "tubule", "calyx", "scan"]
 
 
-def learn(sets: Sequence[Sequence[str]], settings: TuningSettings = SETTINGS) -> TunedWords:
+def learn(sets: Sequence[Sequence[str]], settings: WordTuningSettings = SETTINGS) -> TunedWords:
     names = [name for members in sets for name in members]
     labels = np.repeat(np.arange(len(sets)), [len(members) for members in sets])
     return TunedWords.learn(load_general().encoder, names, labels, settings)
@@ -113,7 +113,7 @@ def test_names_that_are_looked_for_teach_nothing(monkeypatch: pytest.MonkeyPatch
         encoder: StaticEncoder,
         names: Sequence[str],
         labels: Positions,
-        _settings: TuningSettings,
+        _settings: WordTuningSettings,
     ) -> TunedWords:
         taught.append((names, labels))
         return TunedWords(encoder, {}, np.zeros((0, encoder.dimension), np.float32))

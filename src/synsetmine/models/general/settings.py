@@ -142,14 +142,14 @@ class AdaptationSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TuningSettings:
+class WordTuningSettings:
     """The numbers that shape the vectors of words tuned to known sets."""
 
     seed: int = 0
     steps: int = 400  # at most; more gain nothing and take longer
     batch: int = 1024  # pairs of names of a step; the others of a batch are what a pair is not
     pairs_of_set: int = 16  # drawn for a set, at most: few sets are not learned by heart
-    fewest_sets: int = 32  # of several names; fewer say nothing of other names
+    least_sets: int = 32  # of several names; fewer say nothing of other names
     temperature: float = 0.06  # of InfoNCE, as for the static encoder
     rate: float = 0.006  # of Adam, in units of the mean length of a word's vector
 
@@ -179,7 +179,7 @@ class AssignmentSettings:
     doubtful: float = -5.0  # log-odds of sets that need no look at what the corpus means
     same_meaning: float = 0.6  # similarity of an abbreviation's definition and a name of its set
     short_form: int = 10  # letters, at most, of a name that may abbreviate another one
-    tuning: TuningSettings = field(default_factory=TuningSettings)
+    tuning: WordTuningSettings = field(default_factory=WordTuningSettings)
     # Words by which names differ
     smoothing: float = 0.5  # observations for either side, before any are counted
     taught_set_names: int = 12  # of a set that are compared; large sets would outweigh the others

@@ -21,7 +21,7 @@ import numpy as np
 
 from synsetmine.models.general.name_table import Positions, changes
 from synsetmine.models.general.neighbours import Floats
-from synsetmine.models.general.settings import TuningSettings
+from synsetmine.models.general.settings import WordTuningSettings
 from synsetmine.text.tokens import name_words
 from synsetmine.views.strings import StaticEncoder, string_counts
 from synsetmine.views.vectors import unit_rows
@@ -43,7 +43,7 @@ class TunedWords:
         encoder: StaticEncoder,
         names: Sequence[str],
         labels: Positions,  # (names,): the set of each; the names of a set stand together
-        settings: TuningSettings,
+        settings: WordTuningSettings,
     ) -> TunedWords:
         """Learn from pairs of names of one set, drawn at random; without any, nothing changes."""
         left, right, batch = _draw_pairs(labels, settings)
@@ -68,14 +68,16 @@ class TunedWords:
         return unit_rows(counts @ tuned), unit_rows(counts @ static)
 
 
-def _draw_pairs(labels: Positions, settings: TuningSettings) -> tuple[Positions, Positions, int]:
+def _draw_pairs(
+    labels: Positions, settings: WordTuningSettings
+) -> tuple[Positions, Positions, int]:
     """Two names of random sets of several: for each step a batch of different sets."""
     rng = np.random.default_rng(settings.seed)
     starts = np.flatnonzero(changes(labels))
     sizes = np.diff(np.append(starts, len(labels)))
     several = np.flatnonzero(sizes > 1)
     batch = min(settings.batch, len(several))
-    if batch < settings.fewest_sets:
+    if batch < settings.least_sets:
         return np.empty(0, np.int64), np.empty(0, np.int64), batch
     steps = min(settings.steps, -(-settings.pairs_of_set * len(several) // batch))
     sets = np.concatenate([rng.permutation(several)[:batch] for _ in range(steps)])
@@ -89,7 +91,7 @@ def _tune(
     start: Floats,
     left: Positions,  # (steps, batch), positions of names
     right: Positions,  # (steps, batch)
-    settings: TuningSettings,
+    settings: WordTuningSettings,
 ) -> Floats:
     """What is added to `start`: Adam on the words of each batch, with cosine decay."""
     scale = np.sqrt((start**2).sum(axis=1).mean()) + LEAST_LENGTH
