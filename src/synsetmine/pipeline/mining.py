@@ -131,7 +131,7 @@ class RehearsalSummary:
                 RehearsalLevel(
                     probability,
                     new_names=len(above),
-                    expected_right=round(sum(above), 1),
+                    expected_right=round(sum(above), 4),
                     assigned=level.assigned,
                     precision=round(level.precision, 4),
                     recall=round(level.recall, 4),

@@ -25,6 +25,7 @@ from synsetmine.pipeline.report.findings import (
 )
 from synsetmine.pipeline.report.page import write_report
 from synsetmine.runs import MinedSet, MinedTerm, Sentence
+from synsetmine.types import Scope
 from tests.support.findings import PENALTIES, medical_sets, sample
 from tests.support.pages import Page, read_back
 
@@ -115,7 +116,7 @@ def test_new_names_and_groups_of_unknown_terms_are_listed_apart(page: Page) -> N
     by_entity = sorted((sorted(values, reverse=True) for values in known if values), reverse=True)
     expected = [round(p, 2) for values in by_entity for p in values]
     assert [float(name) for name in names] == expected
-    assert "6 new names of 3 entities, the most probable first" in first.text
+    assert "6 new names of 3 entities: exact names first, then by probability" in first.text
     told = "Myocardial Infarction D009203heart attacksPMID21 We followed 66"
     assert told in " ".join(first.text.split())
     same = [row.text for row in page.all("tr") if row.attributes.get("class") == "same"]
@@ -219,6 +220,17 @@ def test_kind_relation_and_evidence_of_a_name(folder: Path) -> None:
     ]
     (item,) = [e for e in page.all("li") if e.text.startswith("HF ")]
     assert "abbreviation of “heart <failure>”, means the same" in item.text
+
+
+def test_exact_names_come_before_more_probable_related_ones() -> None:
+    def known(number: int, probability: float, relation: Scope) -> MinedSet:
+        seed = MinedTerm(f"name {number}", 1, "seed", True)
+        joined = MinedTerm(f"new {number}", 1, "joined", False, probability, relation=relation)
+        return MinedSet(f"D{number}", (seed, joined), f"D{number}")
+
+    sets = [known(1, 0.95, "related"), known(2, 0.6, "exact"), known(3, 0.9, "exact")]
+    order = [term.text for _, term in replace(empty(), sets=sets).new_names]
+    assert order == ["new 3", "new 2", "new 1"]
 
 
 def test_ids_of_documents_lead_to_their_pages(folder: Path) -> None:

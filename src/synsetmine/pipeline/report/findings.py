@@ -127,7 +127,7 @@ class Findings:
 
     @cached_property
     def new_names(self) -> list[tuple[MinedSet, MinedTerm]]:
-        """The terms that joined a known set, by entity, the most probable first.
+        """The terms that joined a known set, by entity: exact names first, then the most probable.
 
         Among equals those with evidence come first.
         """
@@ -221,9 +221,14 @@ def percent(share: float) -> str:
     return f"{100 * share:.{1 if share < 0.1 or share > 0.95 else 0}f} %".replace("100.0", "100")
 
 
-def _rank(term: MinedTerm) -> tuple[float, bool]:
+def _rank(term: MinedTerm) -> tuple[bool, float, bool]:
     value = term.probability
-    return (-value if value is not None and math.isfinite(value) else 0.0, not term.evidence)
+    is_exact = term.relation in (None, "exact")
+    return (
+        not is_exact,
+        -value if value is not None and math.isfinite(value) else 0.0,
+        not term.evidence,
+    )
 
 
 def gather_findings(settings: ReportSettings, folder: RunFolder, progress: Progress) -> Findings:
