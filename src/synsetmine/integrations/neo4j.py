@@ -81,7 +81,7 @@ class SynonymResolver(EntityResolver):
         ]
         merged = self._query(MERGE, sets=sets)[0]["merged"] if sets else 0
         return ResolutionStats(
-            number_of_nodes_to_resolve=sum(entity.mention.name is not None for entity in entities),
+            number_of_nodes_to_resolve=sum(bool(entity.mention.name) for entity in entities),
             number_of_created_nodes=merged,
         )
 
