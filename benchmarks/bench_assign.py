@@ -119,7 +119,8 @@ def _measure(path: Path, options: argparse.Namespace) -> None:
     result = assign(
         known,
         terms,
-        lambda names: [encoder.encode(names)],
+        lambda _names: [],
+        encoder=encoder,
         threads=options.workers,
         progress=lambda done, _: clock.step(STEPS[done - 1]),
     )

@@ -37,7 +37,6 @@ from synsetmine.models.general.settings import AssignmentSettings
 from synsetmine.models.general.word_vectors import TunedWords
 from synsetmine.models.known import Doubles, Rehearsal, Truth
 from synsetmine.text.evidence import Evidence
-from synsetmine.text.word_forms import SpelledNames
 from synsetmine.types import Progress
 from synsetmine.views.strings import StaticEncoder
 
@@ -104,20 +103,12 @@ def assign(
         rounds = _rounds(known, seen, held_out, meanings, settings)
         if not rounds:
             return None
-    names = [*known.names, *terms]
-    long_of = long_forms(names, evidence) if evidence is not None else {}
-    names += dict.fromkeys(long_of.values())
-    spelled = known.spelled.extend(names[len(known.names) :])
     words = learned.words if learned is not None else None
     if learned is None and encoder is not None:
         words = _tune_words(encoder, known, rounds, held_out, settings)
-    table = _name_table(names, encode(names), words, spelled, threads)
+    view = _view(known, terms, encode, words, contexts, evidence, meanings, settings, threads)
     steps = len(rounds) + 4
     tell(1, steps)
-    first = len(known.names) + len(terms)
-    number_of = {form: number for number, form in enumerate(names[first:], start=first)}
-    long_positions = {position: number_of[form] for position, form in long_of.items()}
-    view = CandidateView(table, known, contexts, evidence, long_positions, meanings, settings)
     if learned is None:
         report = lambda done: tell(1 + done, steps)  # noqa: E731
         learned = _rehearse(view, rounds, known.labels, words, settings, report)
@@ -143,18 +134,31 @@ def assign(
     )
 
 
-def _name_table(
-    names: Sequence[str],
-    tables: Sequence[Floats],
+def _view(
+    known: KnownNames,
+    terms: Sequence[str],
+    encode: Callable[[Sequence[str]], Sequence[Floats]],
     words: TunedWords | None,
-    spelled: SpelledNames,
+    contexts: Sequence[Floats],
+    evidence: Evidence | None,
+    meanings: Meanings,
+    settings: AssignmentSettings,
     threads: int,
-) -> NameTable:
-    """The names with these vectors, and with the tuned and the static ones, if there are any."""
-    if words is None:
-        return NameTable(names, tables, spelled=spelled, threads=threads)
-    tuned, static = words.encode(names)
-    return NameTable(names, [tuned, *tables], [static], spelled=spelled, threads=threads)
+) -> CandidateView:
+    """The known names, the terms, and the long forms that the corpus has for any of them."""
+    names = [*known.names, *terms]
+    long_of = long_forms(names, evidence) if evidence is not None else {}
+    first = len(names)
+    names += dict.fromkeys(long_of.values())
+    number_of = {form: number for number, form in enumerate(names[first:], start=first)}
+    long_positions = {position: number_of[form] for position, form in long_of.items()}
+    spelled = known.spelled.extend(names[len(known.names) :])
+    tables, compared = [*encode(names)], []
+    if words is not None:
+        tuned, static = words.encode(names)
+        tables, compared = [tuned, *tables], [static]
+    table = NameTable(names, tables, compared, spelled=spelled, threads=threads)
+    return CandidateView(table, known, contexts, evidence, long_positions, meanings, settings)
 
 
 def _rehearse(
