@@ -344,7 +344,12 @@ class _Protocol(H11Protocol):
                 oldest.transport.abort()
                 self.connections.discard(oldest)  # now, since several may come at once
         self.since = time.monotonic()
-        super().connection_made(_JoinedWrites(transport))  # type: ignore[arg-type]
+        self._writes = _JoinedWrites(transport)
+        super().connection_made(self._writes)  # type: ignore[arg-type]
+
+    def eof_received(self) -> None:
+        """Write what is ready, since asyncio closes the connection next."""
+        self._writes.flush()
 
     @property
     def waits(self) -> bool:
@@ -365,14 +370,14 @@ class _JoinedWrites:
 
     def write(self, data: bytes) -> None:
         if not self._parts:
-            self._loop.call_soon(self._flush)
+            self._loop.call_soon(self.flush)
         self._parts.append(data)
 
     def close(self) -> None:
-        self._flush()
+        self.flush()
         self._transport.close()
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
         if self._parts:
             data = b"".join(self._parts)
             self._parts.clear()
