@@ -60,13 +60,12 @@ class SetModel(Protocol):
         views: TermViews,
         *,
         held_out: Container[str] = (),
-        rehearsed: KnownSets | None = None,
         progress: Progress | None = None,
     ) -> KnownSets | None:
         """Assign new terms to known sets, after training on these sets if there are enough.
 
-        None if the model takes known sets for seeds. Sets with the ids in
-        `held_out` teach nothing. `rehearsed` is an earlier result: what was learned there is used.
+        None if the model takes known sets for seeds. Sets with the ids in `held_out` teach
+        nothing, and the result says too what it would be without them.
         """
         ...
 
@@ -168,12 +167,9 @@ class StoredModel:
         views: TermViews,
         *,
         held_out: Container[str] = (),
-        rehearsed: KnownSets | None = None,
         progress: Progress | None = None,
     ) -> KnownSets | None:
-        return self.model.assign(
-            terms, sets, views, held_out=held_out, rehearsed=rehearsed, progress=progress
-        )
+        return self.model.assign(terms, sets, views, held_out=held_out, progress=progress)
 
     def prepare(
         self,
@@ -296,7 +292,6 @@ def generate_sets(
     max_sets: int | None = None,
     seeds: SetsLike | None = None,
     held_out: Container[str] = (),
-    rehearsed: KnownSets | None = None,
     cannot_link: Iterable[tuple[TermLike, TermLike]] = (),
     device: str | None = None,
     progress: ShowProgress = None,
@@ -306,25 +301,23 @@ def generate_sets(
     A set is extended while its probability is above `threshold`. `seeds` are known sets that terms
     may join; they keep their ids and terms. With the general model a term joins one of them if its
     probability is at least `known_threshold`, and the other terms are grouped among themselves.
-    Seeds with the ids in `held_out` teach nothing; with `rehearsed`, the known sets of an earlier
-    result, none do. `max_sets` limits the number of sets, including seeds. A term that the model
-    cannot judge is a set of its own, beyond that limit, and is listed. `cannot_link` pairs never
-    share a set, even if that exceeds `max_sets`, unless a seed has both terms.
+    Seeds with the ids in `held_out` teach nothing. Known sets of an earlier result are seeds whose
+    new terms are assigned already. `max_sets` limits the number of sets, including seeds. A term
+    that the model cannot judge is a set of its own, beyond that limit, and is listed. `cannot_link`
+    pairs never share a set, even if that exceeds `max_sets`, unless a seed has both terms.
 
     The paper's model takes the terms in the order of the vocabulary, and its result depends on
     that order. `device` is that of `SetModel.prepare`. `progress` is True for a progress bar, or a
     function that is called with what is done, of how much.
     """
     _check_model(model)
+    known = seeds if isinstance(seeds, KnownSets) else None
     seeds = SynonymSets.of(() if seeds is None else seeds)
     new = dict.fromkeys(term for term in terms_of(vocabulary) if term not in seeds)
     views = TermViews.of(views)
     with open_progress(progress, "mining") as report:
-        known = None
-        if seeds:
-            known = model.assign(
-                [*new], seeds, views, held_out=held_out, rehearsed=rehearsed, progress=report
-            )
+        if seeds and known is None:
+            known = model.assign([*new], seeds, views, held_out=held_out, progress=report)
         prepared = model.prepare(
             [*new] if known else [*new, *seeds.terms],
             views,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -131,7 +131,13 @@ class KnownSets:
     sets: SynonymSets
     candidates: Mapping[Term, Sequence[Candidate]] = field(hash=False)
     rehearsal: Rehearsal | None = field(default=None, repr=False, compare=False)
-    learned: Any = field(default=None, repr=False, compare=False)  # by the model in the rehearsal
+    # The same as if the sets held out were unknown, and their names new terms
+    without_held_out: KnownSets | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def synonym_sets(self) -> SynonymSets:
+        """The known sets, without new terms."""
+        return self.sets
 
     def ids_of(self, terms: Iterable[Term]) -> list[str]:
         """The ids of the known sets that any of these terms is in."""

@@ -303,7 +303,10 @@ def mine_sets(settings: MineSettings, context: StageContext, *, reviews: Path | 
     here = {*in_corpus.terms, *vocabulary.terms, *constraints.must_link.terms}
     write_sets(at.mined, _in_corpus(mined.sets, informed.sets, here))
     write_trace(at.trace, mined.trace)
-    others, predicted = _without(names, test), NO_SETS
+    predicted, others = NO_SETS, _without(names, test)
+    known = mined.known
+    if known is not None and known.without_held_out is not None:
+        known = known.without_held_out
     if test:
         predicted = generate_sets(
             model,
@@ -311,8 +314,7 @@ def mine_sets(settings: MineSettings, context: StageContext, *, reviews: Path | 
             [*ordered, *_rare_terms(test, vocabulary)],
             threshold=threshold_of(model, settings),
             known_threshold=settings.known_threshold,
-            seeds=others,
-            rehearsed=mined.known,
+            seeds=others if known is None else known,
             device=context.device,
             progress=context.progress,
         ).sets

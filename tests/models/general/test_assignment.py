@@ -111,12 +111,12 @@ def test_probabilities_are_calibrated() -> None:
 
 
 def test_the_rehearsal_foretells_the_result() -> None:
-    level = assigned_world().learned.rehearsal.level(0.5)
+    level = assigned_world().rehearsal.level(0.5)
     assert level.hidden >= SETTINGS.fewest_queries
     assert level.precision >= 0.95
     assert level.recall >= 0.85
-    assert assigned_world().learned.rehearsal.joined_without_set(0.5) <= 0.1
-    assert assigned_world().learned.rehearsal.calibration_error() <= 0.1
+    assert assigned_world().rehearsal.joined_without_set(0.5) <= 0.1
+    assert assigned_world().rehearsal.calibration_error() <= 0.1
 
 
 def test_sets_of_a_name_are_sorted_and_name_a_member() -> None:
@@ -141,8 +141,8 @@ def test_threads_and_another_run_change_nothing() -> None:
 
 
 def test_the_seed_decides_which_names_are_hidden() -> None:
-    other = assigned(["a name"], settings=replace(SETTINGS, seed=1)).learned.rehearsal
-    assert other.hidden.tolist() != assigned_world().learned.rehearsal.hidden.tolist()
+    other = assigned(["a name"], settings=replace(SETTINGS, seed=1)).rehearsal
+    assert other.hidden.tolist() != assigned_world().rehearsal.hidden.tolist()
 
 
 def test_too_few_names_are_not_rehearsed() -> None:
@@ -166,7 +166,7 @@ def test_without_terms_there_is_a_rehearsal() -> None:
     result = assigned([])
     assert result.starts.tolist() == [0]
     assert not len(result.sets)
-    assert result.learned.rehearsal.level(0.5).recall > 0.8
+    assert result.rehearsal.level(0.5).recall > 0.8
 
 
 def test_vectors_of_the_corpus_join_what_no_string_connects() -> None:
@@ -229,7 +229,7 @@ def test_the_first_name_of_a_set_stays_and_any_other_may_be_hidden() -> None:
     assert weights[labels < 0].sum() / weights.sum() == pytest.approx(0.6)
 
 
-def test_held_out_sets_teach_nothing_and_what_was_learned_serves_again() -> None:
+def test_held_out_sets_teach_nothing_and_their_names_are_new_without_them() -> None:
     sets = SynonymSets.of([*map(tuple, world().sets)])
     held_out = frozenset(sets.ids[::5])
     taught = sets.pick(n for n, set_id in enumerate(sets.ids) if set_id not in held_out)
@@ -242,10 +242,18 @@ def test_held_out_sets_teach_nothing_and_what_was_learned_serves_again() -> None
     assert every is not None
     assert every.rehearsal is not None
     assert len(one.rehearsal.hidden) < len(every.rehearsal.hidden)
-    again = model.assign([term], taught, views, rehearsed=one)
-    assert again is not None
-    assert again.learned is one.learned
-    assert {c.set_id for c in again.candidates[term]}.isdisjoint(held_out)
+    assert every.without_held_out is None
+    without = one.without_held_out
+    assert without is not None
+    assert without.sets == taught
+    hidden = {name for name in sets.terms if name not in taught}
+    assert set(without.candidates) == {term, *hidden}
+    candidates = [c for own in without.candidates.values() for c in own]
+    assert {c.set_id for c in candidates}.isdisjoint(held_out)
+    kept = [c.set_id for c in one.candidates[term] if c.set_id not in held_out]
+    assert sorted(c.set_id for c in without.candidates[term]) == sorted(kept)
+    joined = sum(own[0].probability >= 0.5 for name in hidden if (own := without.candidates[name]))
+    assert joined < 0.2 * len(hidden)
 
 
 def test_an_abbreviation_of_something_else_joins_no_set_by_its_letters() -> None:

@@ -105,7 +105,9 @@ def test_names_that_are_looked_for_teach_nothing(monkeypatch: pytest.MonkeyPatch
     settings = AssignmentSettings(fewest_queries=100)
     meanings = Meanings(known.names, known.labels, None, settings.same_meaning)
     held_out = {7, 8}
-    rounds = _rounds(known, np.zeros(len(known.names), np.bool_), held_out, meanings, settings)
+    teaches = ~np.isin(known.labels, [*held_out])
+    seen = np.zeros(len(known.names), np.bool_)
+    rounds = _rounds(known, seen, teaches, meanings, settings)
     taught: list[tuple[Sequence[str], Positions]] = []
 
     def learn_from(
@@ -119,7 +121,7 @@ def test_names_that_are_looked_for_teach_nothing(monkeypatch: pytest.MonkeyPatch
         return TunedWords(encoder, {}, np.zeros((0, encoder.dimension), np.float32))
 
     monkeypatch.setattr(TunedWords, "learn", classmethod(learn_from))
-    _tune_words(load_general().encoder, known, rounds, held_out, settings)
+    _tune_words(load_general().encoder, known, rounds, teaches, settings)
     [(names, labels)] = taught
     looked_for = {known.names[name] for drawn in rounds for name in drawn.queries.tolist()}
     removed = {

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -44,30 +44,20 @@ NO_SET = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Assigner:
-    """What a rehearsal has learned; other names can be assigned with it too."""
-
-    networks: Sequence[_Network]
-    calibration: _Calibration
-    words: TunedWords | None
-
-    @property
-    def rehearsal(self) -> Rehearsal:
-        return self.calibration.rehearsal
-
-
-@dataclass(frozen=True, eq=False)
 class Assignments:
-    """The sets that new names may belong to: one entry for each name and set, by name.
+    """The sets that names may belong to: one entry for each name and set, by name.
 
     Those of name i are at starts[i] to starts[i + 1], the most likely first.
     """
 
+    names: Positions  # (names,), positions among the known names and the terms behind them
     starts: Positions  # (names + 1,)
     sets: Positions  # (entries,)
     probabilities: Doubles  # (entries,)
     nearest: Positions  # (entries,), the number of the nearest known name of the set
-    learned: Assigner
+    rehearsal: Rehearsal
+    # Of the names of the sets held out and the terms, as if these sets were unknown
+    without_held_out: Assignments | None = None
 
     def of(self, number: int) -> Iterator[tuple[int, float, int]]:
         """The sets of a name, with their probabilities and nearest names, the likeliest first."""
@@ -85,53 +75,44 @@ def assign(
     contexts: Sequence[Floats] = (),  # from a corpus: rows of the known names, then of the terms
     evidence: Evidence | None = None,
     held_out: Container[int] = (),  # numbers of sets that the rehearsal may not use
-    learned: Assigner | None = None,
     settings: AssignmentSettings | None = None,
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Assignments | None:
-    """Rehearse on the known names, then assign the terms; None if there are too few to rehearse.
-
-    With `learned`, of an earlier assignment, there is no rehearsal.
-    """
+    """Rehearse on the known names, then assign the terms; None if there are too few to rehearse."""
     settings = settings or AssignmentSettings()
     tell = progress or (lambda _done, _total: None)
     meanings = Meanings(known.names, known.labels, evidence, settings.same_meaning)
-    rounds: Sequence[_Round] = ()
-    if learned is None:
-        seen = is_seen(contexts, len(known.names) + len(terms))[: len(known.names)]
-        rounds = _rounds(known, seen, held_out, meanings, settings)
-        if not rounds:
-            return None
-    words = learned.words if learned is not None else None
-    if learned is None and encoder is not None:
-        words = _tune_words(encoder, known, rounds, held_out, settings)
+    taught = np.array([label not in held_out for label in known.labels.tolist()], np.bool_)
+    seen = is_seen(contexts, len(known.names) + len(terms))[: len(known.names)]
+    rounds = _rounds(known, seen, taught, meanings, settings)
+    if not rounds:
+        return None
+    words = None
+    if encoder is not None:
+        words = _tune_words(encoder, known, rounds, taught, settings)
     view = _view(known, terms, encode, words, contexts, evidence, meanings, settings, threads)
     steps = len(rounds) + 4
     tell(1, steps)
-    if learned is None:
-        report = lambda done: tell(1 + done, steps)  # noqa: E731
-        learned = _rehearse(view, rounds, known.labels, words, settings, report)
-    if learned is None:
+    report = lambda done: tell(1 + done, steps)  # noqa: E731
+    assigner = _rehearse(view, rounds, known.labels, settings, report)
+    if assigner is None:
         return None
     new = len(known.names) + np.arange(len(terms))
     every = np.arange(len(known.names))
     view.learn(every)  # the hidden names teach words too
-    final = view.pairs(new, every, settings.neighbours)
+    pairs = view.pairs(new, every, settings.neighbours)
     tell(steps - 1, steps)
-    scored = np.mean([network.log_odds(final.features) for network in learned.networks], axis=0)
-    result = view.sets(final, scored)
-    probabilities = learned.calibration.probabilities(result.features)
+    result = assigner.assign(view, new, pairs)
+    if not taught.all():
+        unknown = np.flatnonzero(~taught)
+        view.learn(every[taught])
+        of_unknown = view.pairs(unknown, every[taught], settings.neighbours)
+        pairs = of_unknown.followed_by(pairs.of(taught[pairs.right]))
+        without = assigner.assign(view, np.concatenate([unknown, new]), pairs)
+        result = replace(result, without_held_out=without)
     tell(steps, steps)
-    order = np.lexsort((result.labels, -probabilities, result.queries))
-    starts = np.searchsorted(result.queries[order], np.append(new, len(known.names) + len(terms)))
-    return Assignments(
-        starts,
-        result.labels[order],
-        probabilities[order],
-        result.names[order],
-        learned,
-    )
+    return result
 
 
 def _view(
@@ -165,10 +146,9 @@ def _rehearse(
     view: CandidateView,
     rounds: Sequence[_Round],
     labels: Positions,
-    words: TunedWords | None,
     settings: AssignmentSettings,
     tell: Callable[[int], None],  # how many of the rounds, and of the networks, are done
-) -> Assigner | None:
+) -> _Assigner | None:
     """Learn from all rounds; None if right or wrong pairs are missing."""
     from threadpoolctl import threadpool_limits
 
@@ -186,7 +166,31 @@ def _rehearse(
         starts = np.cumsum([len(one.left) for one in pairs])[:-1]
         parts = zip(pairs, np.split(scores, starts), strict=True)
         sets = [view.sets(*part) for part in parts]
-        return Assigner(networks, _Calibration.fit(rounds, sets, settings), words)
+        return _Assigner(networks, _Calibration.fit(rounds, sets, settings))
+
+
+@dataclass(frozen=True, eq=False)
+class _Assigner:
+    """What a rehearsal has learned."""
+
+    networks: Sequence[_Network]
+    calibration: _Calibration
+
+    def assign(self, view: CandidateView, names: Positions, pairs: CandidatePairs) -> Assignments:
+        """The sets of these names, in order, by their candidate pairs."""
+        scores = np.mean([network.log_odds(pairs.features) for network in self.networks], axis=0)
+        sets = view.sets(pairs, scores)
+        probabilities = self.calibration.probabilities(sets.features)
+        order = np.lexsort((sets.labels, -probabilities, sets.queries))
+        queries = sets.queries[order]
+        return Assignments(
+            names,
+            np.append(np.searchsorted(queries, names), len(queries)),
+            sets.labels[order],
+            probabilities[order],
+            sets.names[order],
+            self.calibration.rehearsal,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,11 +208,10 @@ class _Round:
 def _rounds(
     known: KnownNames,
     seen: Truth,
-    held_out: Container[int],
+    taught: Truth,  # (names,): whether the set of each is not held out
     meanings: Meanings,
     settings: AssignmentSettings,
 ) -> list[_Round]:
-    taught = np.array([label not in held_out for label in known.labels.tolist()], np.bool_)
     usable = taught & ~_have_other_meaning(known, seen, meanings)
     return _draw(known, seen, taught, usable, settings)
 
@@ -217,13 +220,13 @@ def _tune_words(
     encoder: StaticEncoder,
     known: KnownNames,
     rounds: Sequence[_Round],
-    held_out: Container[int],
+    taught: Truth,
     settings: AssignmentSettings,
 ) -> TunedWords:
-    """Vectors of words from the names that no round looks for, as no new name has taught them."""
+    """Vectors of words from taught names that no round looks for, as no new name teaches them."""
     from threadpoolctl import threadpool_limits
 
-    taught = np.array([label not in held_out for label in known.labels.tolist()], np.bool_)
+    taught = taught.copy()
     for drawn in rounds:
         taught[drawn.queries] = False
         removed = known.labels[drawn.queries[drawn.labels == NO_SET]]

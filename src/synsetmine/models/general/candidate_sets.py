@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -54,6 +54,14 @@ class CandidatePairs:
     left: Positions  # (pairs,), a query
     right: Positions  # (pairs,), a reference
     features: Floats  # (pairs, features)
+
+    def of(self, kept: Truth) -> CandidatePairs:
+        """Some of the pairs."""
+        return CandidatePairs(self.left[kept], self.right[kept], self.features[kept])
+
+    def followed_by(self, other: CandidatePairs) -> CandidatePairs:
+        columns = ((getattr(p, f.name) for p in (self, other)) for f in fields(self))
+        return CandidatePairs(*(np.concatenate([*column]) for column in columns))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ name lists (`python -m experiments.general_model`) and come with the package.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from synsetmine.engines.workers import cores, in_threads
 from synsetmine.errors import DataError, ModelError
 from synsetmine.models.base import Arrays
-from synsetmine.models.general.assignment import assign
+from synsetmine.models.general.assignment import Assignments, assign
 from synsetmine.models.general.candidate_sets import KnownNames
 from synsetmine.models.general.contexts import ContextClassifier, ContextPairs, split_senses
 from synsetmine.models.general.features import NameFeatures, Positions, WordWeights
@@ -120,15 +120,16 @@ class GeneralModel:
         views: TermViews,
         *,
         held_out: Container[str] = (),
-        rehearsed: KnownSets | None = None,
         progress: Progress | None = None,
     ) -> KnownSets:
         """The known sets that terms may belong to; see `assignment`.
 
         Without a rehearsal, or where strings are not looked at, f(S, t) decides: `nearest_sets`.
         """
-        if not self._strings or (rehearsed is not None and rehearsed.learned is None):
-            return self._nearest_sets(terms, sets, views)
+        left_out = {label for label, set_id in enumerate(sets.ids) if set_id in held_out}
+        others = sets.pick(label for label in range(len(sets)) if label not in left_out)
+        if not self._strings:
+            return self._nearest_sets(terms, sets, others, views)
         known = [term for members in sets for term in members]
         new = sorted(terms)
 
@@ -144,26 +145,42 @@ class GeneralModel:
             encoder=self.encoder,
             contexts=[_rows(table, [*known, *new]) for table in views.vectors],
             evidence=views.evidence,
-            held_out={label for label, set_id in enumerate(sets.ids) if set_id in held_out},
-            learned=rehearsed.learned if rehearsed is not None else None,
+            held_out=left_out,
             threads=cores(),
             progress=progress,
         )
         if assignments is None:
-            return self._nearest_sets(terms, sets, views)
-        candidates = {
-            term: [
-                Candidate(sets.ids[label], probability, known[nearest].surface)
-                for label, probability, nearest in assignments.of(number)
-            ]
-            for number, term in enumerate(new)
-        }
-        learned = assignments.learned
-        return KnownSets(sets, candidates, learned.rehearsal, learned)
+            return self._nearest_sets(terms, sets, others, views)
+        everyone = [*known, *new]
+
+        def candidates(found: Assignments) -> dict[Term, list[Candidate]]:
+            return {
+                everyone[name]: [
+                    Candidate(sets.ids[label], probability, known[nearest].surface)
+                    for label, probability, nearest in found.of(number)
+                ]
+                for number, name in enumerate(found.names.tolist())
+            }
+
+        without = None
+        if assignments.without_held_out is not None:
+            without = KnownSets(others, candidates(assignments.without_held_out))
+        return KnownSets(sets, candidates(assignments), assignments.rehearsal, without)
 
     def _nearest_sets(
-        self, terms: Sequence[Term], sets: SynonymSets, views: TermViews
+        self, terms: Sequence[Term], sets: SynonymSets, others: SynonymSets, views: TermViews
     ) -> KnownSets:
+        """The known sets near terms; and among `others`, without those that are held out."""
+        known = KnownSets(sets, self._near_candidates(terms, sets, views))
+        if len(others) == len(sets):
+            return known
+        new = [*terms, *(term for term in sets.terms if term not in others)]
+        without = KnownSets(others, self._near_candidates(new, others, views))
+        return replace(known, without_held_out=without)
+
+    def _near_candidates(
+        self, terms: Sequence[Term], sets: SynonymSets, views: TermViews
+    ) -> dict[Term, list[Candidate]]:
         self.check(views)
         labelled = [(label, term) for label, members in enumerate(sets) for term in members]
         judged = {*self.known([term for _, term in labelled], views)}
@@ -186,7 +203,7 @@ class GeneralModel:
         for new, label, probability, nearest in near:
             candidate = Candidate(sets.ids[label], probability, everyone[nearest].surface)
             candidates.setdefault(everyone[new], []).append(candidate)
-        return KnownSets(sets, candidates)
+        return candidates
 
     def _judged_pairs(
         self, terms: Sequence[Term], views: TermViews, known: SynonymSets | None

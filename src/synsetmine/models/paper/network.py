@@ -145,7 +145,6 @@ class SetScorer(nn.Module):
         views: TermViews,
         *,
         held_out: Container[str] = (),
-        rehearsed: KnownSets | None = None,
         progress: Progress | None = None,
     ) -> None:
         """Known sets take part in the one pass; nothing more is learned from them."""
