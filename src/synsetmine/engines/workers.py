@@ -266,6 +266,9 @@ def in_threads(
     function: Callable[[Item], Result], items: Iterable[Item], threads: int
 ) -> Iterator[Result]:
     """The results in the order of the items; a few are held at a time."""
+    if threads == 1:
+        yield from map(function, items)
+        return
     with ThreadPoolExecutor(threads) as pool:
         for future in in_flight(lambda item: pool.submit(function, item), items, threads + 1):
             yield future.result()

@@ -168,7 +168,7 @@ def group(
         together, unused_together = vocabulary.link_pairs(always, together=True)
         cannot_link, must_link = [*chain(*apart)], [*chain(*together)]
         seeds = vocabulary.seeds()
-        terms = [*vocabulary.new_terms(), *seeds.terms]
+        terms = [*vocabulary.new_terms, *seeds.terms]
         result = GroupingBuilder(vocabulary)
         pairs: list[UnsurePair] = []
         unkept = 0

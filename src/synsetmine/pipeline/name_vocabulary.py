@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -48,7 +49,7 @@ class _Node(NamedTuple):
 
     text: str  # the spelling that stands for all
     spellings: tuple[tuple[str, int], ...]  # without extra whitespace, and their frequencies
-    entries: tuple[str, ...]  # as the list has them
+    entries: tuple[tuple[str, int], ...]  # as the list has them, and their frequencies
     total: int  # how often the list has any of them
 
 
@@ -82,16 +83,15 @@ class NameVocabulary:
         self.owner = {k: min(numbers) for k, numbers in sets_of.items() if k not in ambiguous}
         for key in ambiguous:
             del self._known_spellings[key]
-        self.names = Counter(row.name for row in rows if row.name.strip())
-        self.missing = len(rows) - self.names.total()
         self.keys: list[_Key | None] = [self._key(row) for row in rows]
         self.spellings = [_tidy(row.name) for row in rows]
-        self.entries: dict[_Key, Counter[str]] = {}
+        self.missing = self.keys.count(None)
+        self.entries: dict[_Key, list[str]] = {}  # the names of the list that are a node
         self._types: dict[_Key, Counter[str]] = {}
         for row, key_ in zip(rows, self.keys, strict=True):
             if key_ is None:
                 continue
-            self.entries.setdefault(key_, Counter())[row.name] += 1
+            self.entries.setdefault(key_, []).append(row.name)
             if row.type:
                 self._types.setdefault(key_, Counter())[row.type] += 1
             if row.contexts:
@@ -99,7 +99,8 @@ class NameVocabulary:
         self._keys_of: dict[str, list[_Key]] = {}
         for key in sorted(self.entries):
             self._keys_of.setdefault(key.name, []).append(key)
-        self.ambiguous = {key for key in self.entries if key in ambiguous | self._unclear}
+        unclear = ambiguous | self._unclear
+        self.ambiguous = {key for key in self.entries if key in unclear}
         self.too_long = {
             key for key in self.entries if len(key.name) > LONGEST_NAME and key not in self.owner
         }
@@ -130,25 +131,24 @@ class NameVocabulary:
         return (key.type, *sorted(self._row_types.get(key, set()) - {key.type}))
 
     def node(self, key: _Key) -> _Node:
-        entries = self.entries.get(key, Counter())
+        names = self.entries.get(key, [])
         known = self.known_spellings(key)
-        if len(entries) == 1 and not known:
-            (entry, count), *_ = entries.items()
-            text = _tidy(entry)
-            return _Node(text, ((text, count),), (entry,), count)
+        if len(names) == 1 and not known:
+            text = _tidy(names[0])
+            return _Node(text, ((text, 1),), ((names[0], 1),), 1)
+        entries = sorted(Counter(names).items())
         counts: Counter[str] = Counter()
-        for entry in sorted(entries):
-            counts[_tidy(entry)] += entries[entry]
+        for entry, count in entries:
+            counts[_tidy(entry)] += count
         ranked = sorted(counts, key=lambda text: _rank(text, counts[text]))
         spellings = tuple(dict.fromkeys((*known, *ranked)))
         counted_spellings = tuple((text, counts[text]) for text in spellings)
-        return _Node(spellings[0], counted_spellings, tuple(sorted(entries)), counts.total())
+        return _Node(spellings[0], counted_spellings, tuple(entries), counts.total())
 
     def type(self, key: _Key) -> str:
         """The type of a node as the list writes it most often."""
-        counts = self._types.get(key, Counter())
-        known = self._known_types.get(key, "")
-        return min(counts, key=lambda type_: (-counts[type_], type_), default=known)
+        counts, known = self._types.get(key), self._known_types.get(key, "")
+        return known if counts is None else min(counts, key=lambda type_: (-counts[type_], type_))
 
     def contexts(self, key: _Key) -> tuple[str, ...]:
         return tuple(sorted(self._contexts.get(key, ())))
@@ -163,11 +163,12 @@ class NameVocabulary:
             keys[number][key] = None
         return [list(of_set) for of_set in keys]
 
-    def new_terms(self) -> list[Term]:
-        """The terms to group, in an order that does not depend on the list's."""
+    @cached_property
+    def new_terms(self) -> dict[Term, _Key]:
+        """The terms to group and their nodes, in an order that does not depend on the list's."""
         left_out = self.ambiguous | self.too_long
         keys = (key for key in self.entries if key not in self.owner and key not in left_out)
-        return [self.term(key) for key in sorted(keys)]
+        return {self.term(key): key for key in sorted(keys)}
 
     def term(self, key: _Key) -> Term:
         """The term that stands for a node; its sense has the type, and the number of the sense."""
@@ -232,13 +233,11 @@ class GroupingBuilder:
         self._known = {known_set.id: keys for known_set, keys in known}
         self._new: list[list[_Key]] = []
         self._probability: dict[_Key, float] = {}
-        self._key_of = {
-            vocabulary.term(key): key for key in vocabulary.entries if key not in vocabulary.owner
-        }
 
     def add(self, mined: MiningResult, prepared: PreparedNameModel, seeds: SynonymSets) -> None:
         """Take the sets of a model over; known sets keep their names and get new ones."""
         decisions = {decision.term: decision for decision in mined.trace}
+        key_of = self._vocabulary.new_terms
         seed_ids = frozenset(seeds.ids)  # a known set whose names are not compared is none of them
         for set_id, terms in zip(mined.sets.ids, mined.sets, strict=True):
             new = [term for term in terms if term in decisions]
@@ -249,8 +248,8 @@ class GroupingBuilder:
                     if decision.best_set != set_id:  # a model that judged it before the others came
                         others = [other for other in terms if other != term]
                         (probability,) = prepared.probabilities(others, [term])
-                    self._probability[self._key_of[term]] = probability
-            keys = [self._key_of[term] for term in new]
+                    self._probability[key_of[term]] = probability
+            keys = [key_of[term] for term in new]
             if set_id in seed_ids:
                 self._known[set_id].extend(keys)
             else:
@@ -271,7 +270,7 @@ class GroupingBuilder:
         for set_id, keys in [*self._known.items(), *((None, k) for k in (*self._new, *single))]:
             if not any(key in vocabulary.entries for key in keys):
                 continue  # a known set that the list does not mention
-            if set_id is None:
+            if set_id is None and len(keys) > 1:
                 keys.sort(key=self._rank)
             members = [member for key in keys for member in self._members(key)]
             if len(members) == 1:
@@ -283,35 +282,30 @@ class GroupingBuilder:
             sets.append((NameSet(set_id, tuple(members)), keys))
         sets.sort(key=lambda pair: (name_key(pair[0].name), pair[0].name, pair[0].id))
         alone.sort(key=lambda pair: (pair[1], pair[0].name))
-        position_of = {key: position for position, (_, keys) in enumerate(sets) for key in keys}
-        position_of |= {key: len(sets) + position for position, (_, key, _) in enumerate(alone)}
         names = [name_set.name for name_set, _ in sets] + [member.name for member, _, _ in alone]
+        keys_of = [keys for _, keys in sets] + [[key] for _, key, _ in alone]
+        position_of = {key: position for position, keys in enumerate(keys_of) for key in keys}
         return Grouping(
             sets=tuple(name_set for name_set, _ in sets),
             alone=tuple(member for member, _, _ in alone),
-            mapping=self._mapping(position_of, names),
+            mapping=self._mapping(keys_of, names),
             unsure=tuple(unsure),
             threshold=threshold,
             counts=self._counts(),
             rows=tuple(None if key is None else position_of[key] for key in vocabulary.keys),
-            compared=self._compare_terms(
-                explainer, [keys for _, keys in sets], [[key] for _, key, _ in alone]
-            ),
+            compare=partial(self._compare_terms, explainer, keys_of, len(sets)),
             known_ids={position: i for position, (_, _, i) in enumerate(alone) if i is not None},
             taken_ids=frozenset(self._known),
         )
 
     def _compare_terms(
-        self,
-        explainer: PairExplainer,
-        sets: Sequence[Sequence[_Key]],
-        alone: Sequence[Sequence[_Key]],
+        self, explainer: PairExplainer, keys_of: Sequence[Sequence[_Key]], sets: int
     ) -> ComparedTerms:
         vocabulary = self._vocabulary
         terms: list[tuple[Term, ...]] = []
         types: list[tuple[tuple[str, ...], ...]] = []
         position: dict[tuple[_Key, str], int] = {}
-        for keys in (*sets, *alone):
+        for keys in keys_of:
             spelled = [(k, text) for k in keys for text, _ in vocabulary.node(k).spellings]
             position |= {pair: number for number, pair in enumerate(spelled)}
             term_of = {key: vocabulary.term(key) for key in keys}
@@ -319,31 +313,32 @@ class GroupingBuilder:
             types.append(tuple(vocabulary.row_types(key) for key, _ in spelled))
         rows = zip(vocabulary.keys, vocabulary.spellings, strict=True)
         members = tuple(None if key is None else position[key, text] for key, text in rows)
-        first = tuple(terms[: len(sets)])
-        return ComparedTerms(explainer, first, tuple(types), members, tuple(vocabulary.known))
+        known = tuple(vocabulary.known)
+        return ComparedTerms(explainer, tuple(terms[:sets]), tuple(types), members, known)
 
     def _rank(self, key: _Key) -> tuple[Any, ...]:
         node = self._vocabulary.node(key)
         return (*_rank(node.text, node.total), key)
 
-    def _mapping(self, place_of: Mapping[_Key, int], names: Sequence[str]) -> dict[str, str]:
+    def _mapping(self, keys_of: Sequence[Sequence[_Key]], names: Sequence[str]) -> dict[str, str]:
         mapping: dict[str, str] = {}
         most: dict[str, int] = {}
-        for key in sorted(place_of, key=lambda key: (place_of[key], key)):
-            for entry in self._vocabulary.node(key).entries:
-                count = self._vocabulary.entries[key][entry]
-                if count > most.get(entry, 0):
-                    mapping[entry] = names[place_of[key]]
-                    most[entry] = count
+        for keys, name in zip(keys_of, names, strict=True):
+            for key in sorted(keys):
+                for entry, count in self._vocabulary.node(key).entries:
+                    if count > most.get(entry, 0):
+                        mapping[entry] = name
+                        most[entry] = count
         return mapping
 
     def _counts(self) -> NameCounts:
         vocabulary = self._vocabulary
-        names = vocabulary.names
+        total = len(vocabulary.keys) - vocabulary.missing
+        distinct = len(set().union(*vocabulary.entries.values()))
         return NameCounts(
-            names=names.total(),
-            duplicates=names.total() - len(names),
-            variants=len(names) - len(set(map(name_key, names))),
+            names=total,
+            duplicates=total - distinct,
+            variants=distinct - len({key.name for key in vocabulary.entries}),
             missing=vocabulary.missing,
             too_long=len({key.name for key in vocabulary.too_long}),
             ambiguous=len({key.name for key in vocabulary.ambiguous}),
@@ -386,7 +381,8 @@ def _strings(names: Iterable[str]) -> list[str]:
 
 
 def _tidy(name: str) -> str:
-    return " ".join(name.split())
+    text = " ".join(name.split())
+    return name if text == name else text  # most names are tidy, and need no copy
 
 
 def _rank(text: str, count: int) -> tuple[int, int, bool, int, str]:

@@ -272,11 +272,7 @@ class StaticEncoder:
         """The unit vector of each name; zeros for a name without words: (names, dim)."""
         counts, words = string_counts(map(name_words, names))
         vectors = self.encode_words(words)
-        rows = np.empty((len(names), self.dimension), np.float32)
-        for start in range(0, len(names), _NAMES_AT_ONCE):
-            part = slice(start, start + _NAMES_AT_ONCE)
-            rows[part] = unit_rows(np.asarray(counts[part] @ vectors, np.float32))
-        return rows
+        return add_words(counts, vectors)[0]
 
     def encode_words(self, words: Sequence[str]) -> Floats:
         """The vector of each word, not scaled: (words, dim)."""
@@ -295,6 +291,20 @@ class StaticEncoder:
     @cached_property
     def _piece_rows(self) -> dict[str, int]:
         return {piece: row for row, piece in enumerate(self.pieces)}
+
+
+def add_words(counts: Any, vectors: Floats) -> tuple[Floats, Floats]:
+    """The sum of the vectors of each name's words, as a unit row and its length.
+
+    `counts` says how often a name has a word: a scipy.sparse.csr_array (names, words).
+    """
+    rows = np.empty((counts.shape[0], vectors.shape[1]), np.float32)
+    lengths = np.empty(len(rows), np.float32)
+    for start in range(0, len(rows), _NAMES_AT_ONCE):
+        part = slice(start, start + _NAMES_AT_ONCE)
+        sums = np.asarray(counts[part] @ vectors, np.float32)
+        rows[part], lengths[part] = unit_rows(sums), np.linalg.norm(sums, axis=1)
+    return rows, lengths
 
 
 def word_rows(words: Sequence[str], piece_rows: dict[str, int], buckets: int) -> Any:

@@ -39,7 +39,7 @@ from synsetmine.text.patterns import SUPPORTING, find_definitions
 from synsetmine.text.tokens import FUNCTION_WORDS
 from synsetmine.text.word_forms import number_two_things, numbers_a_thing, spelled_words, stem
 from synsetmine.types import Progress
-from synsetmine.views.strings import StaticEncoder, string_counts
+from synsetmine.views.strings import StaticEncoder, add_words, string_counts
 from synsetmine.views.vectors import unit_rows
 
 NEAR = 10  # nearest contexts, in each table, whose names are candidates
@@ -152,7 +152,7 @@ class ContextPairs:
     def _static(self, encoder: StaticEncoder) -> Floats:
         """The sum of the words' vectors, less the mean of all contexts, as unit rows."""
         counts, words = string_counts(self._texts.words)
-        rows = unit_rows(np.asarray(counts @ encoder.encode_words(words), np.float32))
+        rows, _ = add_words(counts, encoder.encode_words(words))
         filled = np.flatnonzero((rows != 0).any(axis=1))
         rows[filled] -= rows[filled].sum(axis=0) / max(len(filled), 1)
         return unit_rows(rows)

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import zlib
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -30,6 +31,7 @@ from synsetmine.text.word_forms import designators
 from synsetmine.views.strings import (
     StaticEncoder,
     acronym_numbers,
+    add_words,
     ngram_weights,
     row_dots,
     string_counts,
@@ -194,31 +196,32 @@ class NameFeatures:
     ) -> None:
         self.count = len(names)
         self._threads = threads
-        self._words = [name_words(name) for name in names]
+        words_of = [name_words(name) for name in names]
         self._texts = [
             " ".join(words)[:LETTERS] or name.casefold()[:LETTERS]
-            for words, name in zip(self._words, names, strict=True)
+            for words, name in zip(words_of, names, strict=True)
         ]
         self._sorted_texts = [
-            " ".join(sorted(words))[:LETTERS] or text
-            for words, text in zip(self._words, self._texts, strict=True)
+            " ".join(sorted(words))[:LETTERS] if len(words) > 1 else text
+            for words, text in zip(words_of, self._texts, strict=True)
         ]
-        self._bags, distinct = string_counts(self._words)
+        bags, distinct = string_counts(words_of)
         self._word_vectors = encoder.encode_words(distinct)
         self._weights = word_weights
         self._word_weights = word_weights.of(distinct)
         self._word_codes = word_codes(distinct)
-        self._sums = np.asarray(self._bags @ self._word_vectors, np.float32)
-        self._sum_lengths = np.linalg.norm(self._sums, axis=1)
-        self._presence = self._bags.copy()
+        static, self._lengths_of_sums = add_words(bags, self._word_vectors)
+        self._presence = bags
         self._presence.data[:] = 1
         self._name_weights = np.asarray(self._presence @ self._word_weights, np.float32)
         self._word_counts = np.maximum(np.diff(self._presence.indptr), 1).astype(np.float32)
         self._numbers_of_words = np.arange(len(distinct), dtype=np.float64)
         self._number_sums = self._presence @ self._numbers_of_words
-        self._ends = _first_and_last(self._words, distinct)
-        self._has_words = np.array([bool(words) for words in self._words], np.bool_)
-        static = unit_rows(self._sums)
+        self._ends = _first_and_last(words_of, distinct)
+        self._has_words = np.array([bool(words) for words in words_of], np.bool_)
+        self._designators = _designator_numbers(words_of)
+        self._acronyms = acronym_numbers(words_of)
+        del words_of  # of a million names they take much memory, and the tables more
         rows = [static, *tables]
         if tables:  # the views together, which are nearer to the truth than each alone
             rows.append(unit_rows(np.concatenate(rows, axis=1)))
@@ -245,7 +248,7 @@ class NameFeatures:
     def candidates(self) -> tuple[Positions, Positions]:
         """Pairs that are near in some table or by their n-grams, or may be an acronym."""
         nearest = (*(table.nearest for table in self.tables), self._nearest_ngrams[0])
-        parts = [_acronym_pairs(*self._acronyms), *map(near_pairs, nearest)]
+        parts = chain([_acronym_pairs(*self._acronyms)], map(near_pairs, nearest))
         return unique_pairs(parts, self.count)
 
     def features(self, left: Positions, right: Positions) -> Floats:
@@ -259,7 +262,8 @@ class NameFeatures:
             np.concatenate([*tables, strings], axis=1, out=values[part, : self.pair_width])
             values[part, self.pair_width :] = self._vocabulary
 
-        deque(in_threads(fill, range(0, len(left), PAIRS_AT_ONCE), self._threads), maxlen=0)
+        threads = self._threads if len(left) > PAIRS_AT_ONCE else 1
+        deque(in_threads(fill, range(0, len(left), PAIRS_AT_ONCE), threads), maxlen=0)
         return values
 
     def _strings(self, left: Positions, right: Positions) -> Floats:
@@ -270,9 +274,9 @@ class NameFeatures:
         fewer = np.minimum(self._word_counts[left], self._word_counts[right])
         values[:, 1] = shared / (self._word_counts[left] + self._word_counts[right] - shared)
         values[:, 2] = shared / fewer
-        values[:, 3] = similarity(distance.Indel, self._texts, left, right)
-        values[:, 4] = similarity(distance.Indel, self._sorted_texts, left, right)
-        values[:, 5] = similarity(distance.JaroWinkler, self._texts, left, right)
+        both = distance.Indel, distance.JaroWinkler
+        values[:, 3], values[:, 5] = similarities(self._texts, left, right, *both)
+        (values[:, 4],) = similarities(self._sorted_texts, left, right, distance.Indel)
         self._differing_words(left, right, shared_words, shared, values)
         levels = self._nearest_ngrams[1][:, 1]
         values[:, 13] = values[:, 0] - np.maximum(levels[left], levels[right])
@@ -294,7 +298,8 @@ class NameFeatures:
     ) -> None:
         """What the words say that only one of two names has: how much they are, how alike."""
         common = np.asarray(shared_words @ self._word_vectors, np.float32)
-        rests = [self._sums[side] - common for side in (left, right)]
+        static, scale = self.tables[0].rows, self._lengths_of_sums[:, None]
+        rests = [static[side] * scale[side] - common for side in (left, right)]
         counts = [self._word_counts[side] - shared for side in (left, right)]
         none = [count < 0.5 for count in counts]
         lengths = [
@@ -302,7 +307,7 @@ class NameFeatures:
             for rest, empty in zip(rests, none, strict=True)
         ]
         shares = [
-            length / (self._sum_lengths[side] + 1e-6)
+            length / (self._lengths_of_sums[side] + 1e-6)
             for length, side in zip(lengths, (left, right), strict=True)
         ]
         dots = np.einsum("ij,ij->i", *rests)
@@ -355,17 +360,6 @@ class NameFeatures:
     def _lengths(self) -> Floats:
         return np.array([len(text) for text in self._texts], np.float32)
 
-    @cached_property
-    def _designators(self) -> Positions:
-        """Equal for names that have the same designators; 0 for names without any."""
-        number_of: dict[tuple[str, ...], int] = {(): 0}
-        forms = map(designators, self._words)
-        return np.array([number_of.setdefault(form, len(number_of)) for form in forms], np.int64)
-
-    @cached_property
-    def _acronyms(self) -> tuple[Positions, tuple[Positions, Positions]]:
-        return acronym_numbers(self._words)
-
 
 def _first_and_last(
     names: Sequence[Sequence[str]], distinct: Sequence[str]
@@ -379,21 +373,36 @@ def _first_and_last(
     return np.array(first, np.int64), np.array(last, np.int64)
 
 
-def near_pairs(nearest: npt.NDArray[Any]) -> tuple[Positions, Positions]:
+def _designator_numbers(names: Iterable[Sequence[str]]) -> Positions:
+    """Equal for names that have the same designators; 0 for names without any."""
+    number_of: dict[tuple[str, ...], int] = {(): 0}
+    forms = map(designators, names)
+    return np.array([number_of.setdefault(form, len(number_of)) for form in forms], np.int64)
+
+
+def near_pairs(nearest: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Each row with each of its nearest ones; -1 is none."""
-    left, rank = np.nonzero(nearest >= 0)
-    return left, nearest[left, rank].astype(np.int64)
+    known = nearest >= 0
+    rows = np.arange(len(nearest), dtype=nearest.dtype)
+    left = np.repeat(rows, np.count_nonzero(known, axis=1))
+    return left, nearest[known]
 
 
 def unique_pairs(
     parts: Iterable[tuple[npt.NDArray[Any], npt.NDArray[Any]]], count: int
 ) -> tuple[Positions, Positions]:
     """Each pair of two different positions once, the smaller first, in order."""
-    keys = np.concatenate([pair_keys(left, right, count) for left, right in parts])
-    keys.sort()
-    keys = keys[np.diff(keys, prepend=-1) > 0]
+    keys = _distinct(np.concatenate([_distinct(pair_keys(*part, count)) for part in parts]))
     left, right = np.divmod(keys, max(count, 1))
     return left, right
+
+
+def _distinct(keys: Positions) -> Positions:
+    """Each value once, in order; `np.unique` takes more memory. The keys are sorted in place."""
+    keys.sort()
+    is_new = np.ones(len(keys), np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=is_new[1:])
+    return keys[is_new]
 
 
 def pair_keys(left: npt.NDArray[Any], right: npt.NDArray[Any], count: int) -> Positions:
@@ -419,10 +428,13 @@ def compare_designators(one: Positions, other: Positions) -> npt.NDArray[np.bool
     return np.stack([both & (one == other), both & (one != other), (one > 0) != (other > 0)], 1)
 
 
-def similarity(scorer: Any, texts: Sequence[str], left: Positions, right: Positions) -> Any:
-    """The normalised similarity of the texts of each pair: (pairs,)"""
+def similarities(
+    texts: Sequence[str], left: Positions, right: Positions, *scorers: Any
+) -> Iterator[Any]:
+    """The normalised similarity of the texts of each pair, by each scorer: (pairs,)"""
     sides = [list(map(texts.__getitem__, side.tolist())) for side in (left, right)]
-    return process.cpdist(*sides, scorer=scorer.normalized_similarity, dtype=np.float32)
+    for scorer in scorers:
+        yield process.cpdist(*sides, scorer=scorer.normalized_similarity, dtype=np.float32)
 
 
 def _acronym_pairs(

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from rapidfuzz import distance
 
-from synsetmine.models.general.features import compare_designators, similarity
+from synsetmine.models.general.features import compare_designators, similarities
 from synsetmine.models.general.neighbours import Floats, nearest_of, nearest_sparse_of
 from synsetmine.text.tokens import STOP_WORDS
 from synsetmine.text.word_forms import Numbers, SpelledNames, designators, spelled_words, stem
@@ -124,9 +124,9 @@ class NameTable:
         distinct, places = np.unique(np.concatenate([left, right]), return_inverse=True)
         sides = places[: len(left)], places[len(left) :]
         texts, stems = self._texts(distinct), self._sorted_stems(distinct)
-        values[:, 10] = similarity(distance.Indel, texts, *sides)
-        values[:, 11] = similarity(distance.Indel, stems, *sides)
-        values[:, 12] = similarity(distance.JaroWinkler, stems, *sides)
+        both = distance.Indel, distance.JaroWinkler
+        (values[:, 10],) = similarities(texts, *sides, distance.Indel)
+        values[:, 11], values[:, 12] = similarities(stems, *sides, *both)
         values[:, 13:16] = compare_designators(self._designators[left], self._designators[right])
         joined, initials = self._acronyms
         values[:, 16] = (joined[left] == initials[right]) | (joined[right] == initials[left])
@@ -134,7 +134,7 @@ class NameTable:
         values[:, 19], values[:, 20] = own, other
         for column, ends in zip((21, 22), self._ends, strict=True):
             values[:, column] = (ends[left] == ends[right]) & (ends[left] >= 0)
-        values[:, 23] = similarity(distance.Indel, self._joined_stems(distinct), *sides)
+        (values[:, 23],) = similarities(self._joined_stems(distinct), *sides, distance.Indel)
         same = np.flatnonzero(values[:, 23] == 1)  # "upregulation" and "up-regulation"
         values[same[:, None], [0, 2, 3, 4, 9, 21, 22]] = 1
         values[same, 5:9] = 0

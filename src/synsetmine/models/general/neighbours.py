@@ -168,7 +168,7 @@ def nearest_sparse_rows(matrix: Any, count: int, *, threads: int = 1) -> tuple[P
 
     nearest = np.full((matrix.shape[0], count), -1, np.int32)
     cosines = np.zeros((matrix.shape[0], count), np.float32)
-    columns = sparse.csr_matrix(matrix.astype(np.float32).T)
+    columns = sparse.csr_matrix(matrix.astype(np.float32, copy=False).T)
     shared = np.bincount(matrix.indices, minlength=matrix.shape[1])
     rare = matrix.shape[0] > EXACT_ROWS
     for start in range(0, matrix.shape[0], SPARSE_ROWS):

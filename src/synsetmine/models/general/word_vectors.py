@@ -23,8 +23,7 @@ from synsetmine.models.general.name_table import Positions, changes
 from synsetmine.models.general.neighbours import Floats
 from synsetmine.models.general.settings import WordTuningSettings
 from synsetmine.text.tokens import name_words
-from synsetmine.views.strings import StaticEncoder, string_counts
-from synsetmine.views.vectors import unit_rows
+from synsetmine.views.strings import StaticEncoder, add_words, string_counts
 
 LEAST_LENGTH = 1e-6  # of the vector of a name, below which it has no direction
 
@@ -65,7 +64,7 @@ class TunedWords:
         numbers = [self.number_of.get(word, -1) for word in words]
         known = np.flatnonzero(np.array(numbers, np.int64) >= 0)
         tuned[known] += self.additions[[numbers[word] for word in known.tolist()]]
-        return unit_rows(counts @ tuned), unit_rows(counts @ static)
+        return add_words(counts, tuned)[0], add_words(counts, static)[0]
 
 
 def _draw_pairs(
