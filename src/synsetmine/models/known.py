@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from synsetmine.errors import DataError
 from synsetmine.io.tables import read_table, write_table
+from synsetmine.text.kinds import DifferingWords
 from synsetmine.types import KNOWN_THRESHOLD as KNOWN_THRESHOLD
 from synsetmine.types import SynonymSets, Term
 
@@ -133,6 +134,13 @@ class KnownSets:
     rehearsal: Rehearsal | None = field(default=None, repr=False, compare=False)
     # The same as if the sets held out were unknown, and their names new terms
     without_held_out: KnownSets | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def words(self) -> DifferingWords:
+        """What the known sets say of words by which names differ."""
+        return DifferingWords.learn(
+            [term.surface.replace("_", " ") for term in members] for members in self.sets
+        )
 
     @property
     def synonym_sets(self) -> SynonymSets:

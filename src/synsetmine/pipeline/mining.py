@@ -233,10 +233,11 @@ def describe_joins(mined: MiningResult, evidence: Evidence | None) -> MiningResu
     Evidence may connect it with any other name. The same holds for names that reviewers accepted,
     which are not compared with each other where there are known ones.
     """
-    known = mined.known.sets if mined.known is not None else None
-    words = DifferingWords.learn(
-        [[term.surface for term in members] for members in (known or mined.sets)]
-    )
+    known = None
+    if mined.known is not None and mined.known.sets:
+        known, words = mined.known.sets, mined.known.words
+    else:
+        words = DifferingWords.learn([t.surface for t in members] for members in mined.sets)
     accepted = {decision.term for decision in mined.trace if decision.action == "accepted"}
     trace = []
     for decision in mined.trace:

@@ -260,12 +260,14 @@ def _largest_other(queries: Positions, values: npt.NDArray[Any], none: float) ->
     """
     starts = np.flatnonzero(changes(queries))
     group = np.cumsum(changes(queries)) - 1
-    largest = np.maximum.reduceat(values, starts, axis=0)[group]
-    at_top = values == largest
-    count = np.add.reduceat(at_top, starts, axis=0, dtype=np.int64)[group]
-    second = np.maximum.reduceat(np.where(at_top, -np.inf, values), starts, axis=0)[group]
-    other = np.where(at_top & (count == 1), second, largest)
-    return np.where(np.isfinite(other), other, none)
+    largest = np.maximum.reduceat(values, starts, axis=0)  # (queries, columns)
+    at_top = values == largest[group]
+    several = np.add.reduceat(at_top, starts, axis=0, dtype=np.int32) > 1
+    lower = np.where(at_top, values.dtype.type(-np.inf), values)
+    second = np.where(several, largest, np.maximum.reduceat(lower, starts, axis=0))
+    second = np.where(np.isfinite(second), second, none)
+    other: npt.NDArray[Any] = np.where(at_top, second[group], largest[group])
+    return other
 
 
 def is_seen(contexts: Sequence[Floats], count: int) -> Truth:

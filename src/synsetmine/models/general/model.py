@@ -189,7 +189,7 @@ class GeneralModel:
         everyone = [*(term for _, term in labelled), *sorted(self.known(terms, views))]
         names = [_name(term) for term in everyone]
         same_meaning = AssignmentSettings().same_meaning
-        pairs, judge, statements = self._judged_pairs(everyone, views, sets)
+        pairs, judge, statements = self._judged_pairs(everyone, views, KnownSets(sets, {}))
         near = nearest_sets(
             names,
             labels,
@@ -206,7 +206,7 @@ class GeneralModel:
         return candidates
 
     def _judged_pairs(
-        self, terms: Sequence[Term], views: TermViews, known: SynonymSets | None
+        self, terms: Sequence[Term], views: TermViews, known: KnownSets | None
     ) -> tuple[PairFeatures, Judge, Statements | None]:
         """The pairs of terms, and what corrects their log-odds: names alone, or the corpus too."""
         tables = views.vectors if "vectors" in self.views else ()
@@ -217,7 +217,7 @@ class GeneralModel:
         names = [_name(term) for term in terms]
         if views.evidence is None:
             return pairs, partial(rule_out_opposites, names), None
-        words = DifferingWords.learn([_name(term) for term in members] for members in known or ())
+        words = DifferingWords.learn([]) if known is None else known.words
         statements = Statements(names, views.evidence, words)
         return pairs, statements.judge, statements
 
@@ -237,9 +237,7 @@ class GeneralModel:
         terms = tuple(sorted(self.known(tuple(new), views)))
         if self.contexts is not None and views.contexts and self.adaptation is None:
             return self._prepare_in_context(terms, views, self.contexts, progress)
-        pairs, judge, statements = self._judged_pairs(
-            terms, views, None if known is None else known.sets
-        )
+        pairs, judge, statements = self._judged_pairs(terms, views, known)
         compare = partial(self._compare, pairs, judge)
         graph = pair_graph(pairs.count, *pairs.candidates(), compare, progress)
         ruled_out = statements.ruled_out if statements is not None else ()
