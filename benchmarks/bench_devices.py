@@ -2,6 +2,7 @@
 
     python -m benchmarks.bench_devices                     # made-up terms, the packaged encoder
     python -m benchmarks.bench_devices --encoder FOLDER --names LISTS
+    python -m benchmarks.bench_devices --names LISTS --sizes 1000000 --parts vectors
     python -m benchmarks.bench_devices --quick
 
 First the paper's model, trained and mined on each device: whether the model files are the same
@@ -55,6 +56,7 @@ PAPERS = TrainingSettings(
 )
 NEIGHBOURS, ROWS = 20, 1024  # of each name; names whose neighbours are looked for at a time
 TUNED = 2_000  # sets that the encoder learns, half of them withheld
+PARTS = ("learn", "group", "vectors", "compare")
 FEW, WARM = 5_000, 500  # names for the CPU, and to load libraries and kernels
 
 
@@ -83,10 +85,17 @@ def main() -> None:
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
     print(f"torch {torch.__version__}, {gpu}, {torch.get_num_threads()} threads\n", flush=True)
     print("| work | CPU, s | GPU, s | ratio |\n| --- | --- | --- | --- |", flush=True)
-    _learn(devices, options)
+    if "learn" in options.parts:
+        _learn(devices, options)
     for size in options.sizes:
-        _group(size, devices, options)
-    _compare(options)
+        drawn = listed_names(options.names, size, 0) if options.names else made_up_names(size, 0)
+        if "group" in options.parts:
+            seconds = _seconds(partial(group, drawn.names))
+            _print_times(f"`group` of {size:,} names", {"cpu": seconds})
+        if "vectors" in options.parts:
+            _encode_names(drawn.names, devices, options)
+    if "compare" in options.parts:
+        _compare(options)
 
 
 # --- The same results? ---
@@ -181,13 +190,14 @@ def _learn(devices: Sequence[str], options: argparse.Namespace) -> None:
     _print_times(what, {name: _seconds(partial(tune, name)) for name in devices})
 
 
-def _group(size: int, devices: Sequence[str], options: argparse.Namespace) -> None:
-    """The general model on names, and what of it, or beside it, a GPU takes."""
-    drawn = listed_names(options.names, size, 0) if options.names else made_up_names(size, 0)
-    _print_times(f"`group` of {size:,} names", {"cpu": _seconds(lambda: group(drawn.names))})
+def _encode_names(
+    names: Sequence[str], devices: Sequence[str], options: argparse.Namespace
+) -> None:
+    """What of the general model, or beside it, a GPU takes."""
+    size = len(names)
     encoders = {name: load_encoder(options.encoder, name) for name in devices}
-    terms = [Term(name) for name in drawn.names]
-    rows = np.ascontiguousarray(load_general().encoder.encode(drawn.names))
+    terms = [Term(name) for name in names]
+    rows = np.ascontiguousarray(load_general().encoder.encode(names))
     works: dict[str, Callable[[str, int], object]] = {
         "vectors of {:,} names by the encoder": lambda device, count: _encode(
             encoders[device], terms[:count], 256, None
@@ -234,6 +244,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--sizes", nargs="+", type=int, default=[100_000, 1_000_000], help="names to group"
     )
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="work to measure")
     parser.add_argument("--quick", action="store_true", help="small sizes")
     parser.add_argument("--train", type=int, default=600, help="made-up terms to learn from")
     parser.add_argument("--mine", type=int, default=4500, help="made-up terms to mine")

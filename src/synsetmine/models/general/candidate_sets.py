@@ -178,11 +178,9 @@ class CandidateView:
         names = pairs.right[rows]
         conflicts = self._conflicts(queries, names, first)
         margins = maxima - _largest_other(queries, maxima, 0)
-        features = np.concatenate(
-            [np.stack([*columns, conflicts], axis=1), pairs.features[rows], maxima, margins],
-            axis=1,
-        )
-        return CandidateSets(queries, label[starts], names, features.astype(np.float32), first)
+        of_sets = np.stack([*columns, conflicts], axis=1, dtype=np.float32, casting="same_kind")
+        features = np.concatenate([of_sets, pairs.features[rows], maxima, margins], axis=1)
+        return CandidateSets(queries, label[starts], names, features, first)
 
     def _are_possible(self, queries: Positions, labels: Positions, log_odds: Doubles) -> Truth:
         """Which pairs stand for a set that the corpus may mean; unlikely sets are not looked at.
