@@ -9,7 +9,8 @@ and over. Each row is a process of its own. `start` is what an engine takes unti
 batch, with Spark mostly that of Java; `link` is then the whole stage, on the wall clock, with the
 start of worker processes and the reading and writing of Parquet; `CPU` are the seconds that all
 processes together have computed for it. The memory is the most that the driver, the largest worker
-process and the Java processes together had. The ratio is to the first engine of the same size. All
+process and the Java processes together had; `both` is that of the driver and all workers at one
+time, where shared files count once. The ratio is to the first engine of the same size. All
 engines must leave the same bytes.
 """
 
@@ -18,15 +19,15 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 
+from benchmarks.processes import Watch
 from synsetmine.corpus import read_batches, read_corpus, write_documents
 from synsetmine.corpus.documents import texts_of
 from synsetmine.engines import open_engine
@@ -48,6 +49,7 @@ HEAD = (
     "CPU, s",
     "driver",
     "worker",
+    "both",
     "Java",
 )
 
@@ -64,7 +66,7 @@ def main() -> None:
         print(
             f"{len(kb):,} entities, {kb.name_count:,} names, {os.cpu_count()} cores; memory in MB"
         )
-        head = "{:16} {:>6} {:>8} {:>8} {:>6} {:>6} {:>8} {:>7} {:>7} {:>7}"
+        head = "{:16} {:>6} {:>8} {:>8} {:>6} {:>6} {:>8} {:>7} {:>7} {:>7} {:>7}"
         print(head.format(*HEAD), flush=True)
         warm = folder / "one.parquet"
         write_documents(warm, islice(_documents(options.data / "corpus.jsonl.gz", 1), 1000))
@@ -90,7 +92,7 @@ def _compare(folder: Path, corpus: Path, size: float, engines: list[str]) -> Non
         print(
             f"{engine:16} {megabytes:6.0f} {done.start:8.1f} {done.seconds:8.1f} {speed:6.1f} "
             f"{speed / first:5.2f}× {done.processor:8.1f} "
-            f"{done.driver:7.0f} {done.worker:7.0f} {done.java:7.0f}",
+            f"{done.driver:7.0f} {done.worker:7.0f} {done.together:7.0f} {done.java:7.0f}",
             flush=True,
         )
     if len(hashes) > 1:
@@ -104,6 +106,7 @@ class Done:
     processor: float
     driver: float
     worker: float
+    together: float
     java: float
     hash: str
 
@@ -112,7 +115,7 @@ def _link(folder: Path, engine: str) -> Done:
     kind, _, where = engine.partition(":")
     linker = DictionaryLinker.open(folder / "knowledge.arrow", folder / "knowledge.matcher")
     out = folder / "mentions.parquet"
-    with _Memory() as memory:
+    with Watch() as memory:
         opened = (
             open_engine("spark", master=where)
             if kind == "spark"
@@ -130,81 +133,10 @@ def _link(folder: Path, engine: str) -> Done:
         used,
         memory.driver,
         max(memory.python.values(), default=0),
+        memory.together,
         sum(memory.java.values()),
         sha256(out),
     )
-
-
-@dataclass
-class _Memory:
-    """The most memory that this process and each below it had, in MB; looked up now and then."""
-
-    driver: float = 0
-    python: dict[int, float] = field(default_factory=dict)
-    java: dict[int, float] = field(default_factory=dict)
-    ticks: dict[int, int] = field(default_factory=dict)  # of the processor
-
-    def processor(self) -> float:
-        """The seconds that all of them have computed; without the last moments of those gone."""
-        self._look()
-        return sum(self.ticks.values()) / os.sysconf("SC_CLK_TCK")
-
-    def __enter__(self) -> _Memory:
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._over.wait(0.25):
-            self._look()
-
-    def _look(self) -> None:
-        for process in _family(os.getpid()):
-            status = _status(process)
-            peak = float(status.get("VmHWM", "0").split()[0]) / 1e3
-            if not peak:  # it has ended, and only its name is left
-                continue
-            self.ticks[process] = _ticks(process) or self.ticks.get(process, 0)
-            if process == os.getpid():
-                self.driver = peak
-            elif status["Name"] == "java":
-                self.java[process] = peak
-            elif status["Name"].startswith("python"):
-                self.python[process] = peak
-
-
-def _family(first: int) -> list[int]:
-    """This process and all that it started, directly or not."""
-    parent = {
-        int(path.name): int(_status(int(path.name)).get("PPid", "0"))
-        for path in Path("/proc").glob("[0-9]*")
-    }
-    found = [first]
-    for process in found:
-        found += [child for child, of in parent.items() if of == process]
-    return found
-
-
-def _status(process: int) -> dict[str, str]:
-    try:
-        lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    except OSError:  # it has just ended
-        return {}
-    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
-
-
-def _ticks(process: int) -> int:
-    """What a process has computed so far, for itself and for the system."""
-    try:
-        columns = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    except OSError:  # it has just ended
-        return 0
-    return int(columns[11]) + int(columns[12])
 
 
 def _documents(corpus: Path, megabytes: float) -> Iterator[Document]:

@@ -2,6 +2,7 @@
 
     python -m benchmarks.bench_group                          # 10k, 100k and 1M made-up names
     python -m benchmarks.bench_group --names LISTS            # of name lists, see names.py
+    python -m benchmarks.bench_group --names LISTS --seeds 3 --weights WEIGHTS
     python -m benchmarks.bench_group --contexts FOLDER        # of MEDLINE, with their sentences
 
 Ours is the command from its start to the file with the sets. The others get the vectors that the
@@ -12,6 +13,9 @@ community detection and the neighbours of Louvain need time for it, so each stop
 
 With contexts the others get the vectors of "name: context". The ARI is that of the names that MeSH
 has; FOLDER has `corpus.jsonl.gz` and `mesh.jsonl.gz`.
+
+The packaged weights were learned from the lists. WEIGHTS are those of `experiments.unseen_names`,
+which have not seen the names. Several seeds draw several lists; the figures are their means.
 
 Each method and size runs in a process of its own. A name that a method leaves over is a set of
 one. Seconds depend on the machine and on other work there, CPU seconds and ratios less so.
@@ -27,8 +31,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
+from statistics import fmean, stdev
 
 import numpy as np
 
@@ -58,29 +65,33 @@ def main() -> None:
         folder = options.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         in_process(_prepare, folder, options)
-        results: list[Result] = []
+        results: list[_Results] = []
         for size in options.sizes:
             for name in ("ours", *options.methods):
-                if name == "ours":
-                    results.append(_measure_command(size, folder))
-                else:
-                    results.append(measure(_work, name, size, folder, options, results))
-                print(results[-1], flush=True)
+                done = [
+                    _measure_command(size, seed, folder, options)
+                    if name == "ours"
+                    else measure(partial(_work, seed), name, size, folder, options, _first(results))
+                    for seed in _seeds(options)
+                ]
+                print(*done, sep="\n", flush=True)
+                results.append(_Results(done))
     source = options.names or options.contexts or "made up"
-    print(f"\n{options.workers} threads, seed {options.seed}, names: {source}\n")
+    seeds = ", ".join(map(str, _seeds(options)))
+    print(f"\n{options.workers} threads, seed {seeds}, names: {source}\n")
     print("\n".join(_table(results)))
 
 
 def _prepare(folder: Path, options: argparse.Namespace) -> None:
     """Names and the parameters of the others; those that the folder has stay."""
-    seeds = {f"{size}": options.seed for size in options.sizes}
-    for name, seed in {"training": options.seed + 1_000_000, **seeds}.items():
+    draws = {"training": (options.training, options.seed + 1_000_000)}
+    draws |= {f"{size}-{seed}": (size, seed) for size in options.sizes for seed in _seeds(options)}
+    for name, (count, seed) in draws.items():
         path = folder / f"{name}.txt"
-        count = options.training if name == "training" else int(name)
         if not path.exists():
             _names(options, count, seed).save(path)
     training = LabelledNames.load(folder / "training.txt")
-    rows = load_general().encoder.encode(training.texts)
+    rows = load_general(folder=options.weights).encoder.encode(training.texts)
     for name in options.methods:
         chosen = folder / f"{name}.json"
         if not chosen.exists():
@@ -98,11 +109,16 @@ def _names(options: argparse.Namespace, count: int, seed: int) -> LabelledNames:
 
 
 def _work(
-    results: Connection, name: str, size: int, folder: Path, options: argparse.Namespace
+    seed: int,
+    results: Connection,
+    name: str,
+    size: int,
+    folder: Path,
+    options: argparse.Namespace,
 ) -> None:
-    names = LabelledNames.load(folder / f"{size}.txt")
+    names = LabelledNames.load(folder / f"{size}-{seed}.txt")
     choice = json.loads((folder / f"{name}.json").read_text())
-    encoder = load_general().encoder
+    encoder = load_general(folder=options.weights).encoder
     method = METHODS[name][0]
     texts = names.texts
     method(encoder.encode(texts[:FEW]), **choice)  # loads libraries
@@ -110,15 +126,30 @@ def _work(
     run_timed(results, lambda: method(encoder.encode(texts), **choice), names.ari)
 
 
-def _measure_command(size: int, folder: Path) -> Result:
-    """`synsetmine group` as a user runs it."""
-    names = LabelledNames.load(folder / f"{size}.txt")
-    out = folder / f"{size}-sets.jsonl"
+# `group` with other weights, for which the command has no option.
+WITH_WEIGHTS = """
+import sys
+from synsetmine import group
+from synsetmine.models.general import load_general
+names, out, weights = sys.argv[1:]
+with open(names, encoding="utf-8") as lines:
+    texts = lines.read().split("\\n")[:-1]
+group(texts, model=load_general(folder=weights)).write(out)
+"""
+
+
+def _measure_command(size: int, seed: int, folder: Path, options: argparse.Namespace) -> Result:
+    """`synsetmine group` as a user runs it; with other weights its function."""
+    path = folder / f"{size}-{seed}.txt"
+    names = LabelledNames.load(path)
+    out = folder / f"{size}-{seed}-sets.jsonl"
     command = ["-m", "synsetmine", "group", "-o", str(out)]
-    if names.contexts:
-        command += [str(folder / f"{size}.jsonl"), "--context-column", "context"]
+    if options.weights:
+        command = ["-c", WITH_WEIGHTS, str(path), str(out), str(options.weights)]
+    elif names.contexts:
+        command += [str(path.with_suffix(".jsonl")), "--context-column", "context"]
     else:
-        command.append(str(folder / f"{size}.txt"))
+        command.append(str(path))
     started = time.perf_counter()
     process = subprocess.Popen(  # noqa: S603
         [sys.executable, *command], stderr=subprocess.DEVNULL
@@ -145,25 +176,50 @@ def _labels(sets: Path, names: Sequence[str]) -> Numbers:
     return np.array([set_of.get(name_key(n), single + i) for i, n in enumerate(names)], np.int64)
 
 
-def _table(results: Sequence[Result]) -> Iterator[str]:
+def _seeds(options: argparse.Namespace) -> range:
+    return range(options.seed, options.seed + options.seeds)
+
+
+@dataclass(frozen=True)
+class _Results:
+    """Of one method and size, with several seeds."""
+
+    each: Sequence[Result]
+
+    @property
+    def first(self) -> Result:
+        """The first that failed, if one did."""
+        return next((result for result in self.each if result.problem), self.each[0])
+
+    def mean(self, name: str) -> float:
+        return fmean(getattr(result, name) for result in self.each)
+
+    @property
+    def ari(self) -> str:
+        values = [100 * result.ari for result in self.each]
+        return f"{fmean(values):.1f}" + (f" ± {stdev(values):.1f}" if len(values) > 1 else "")
+
+
+def _first(results: Sequence[_Results]) -> list[Result]:
+    return [result.first for result in results]
+
+
+def _table(results: Sequence[_Results]) -> Iterator[str]:
     """Markdown: a line for each method and size, with ratios to ours."""
-    own = {result.size: result for result in results if result.method == "ours"}
+    own = {result.first.size: result for result in results if result.first.method == "ours"}
     yield "| names | method | seconds | ratio | CPU seconds | ratio | GB | ratio | ARI |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
     for result in results:
-        start = f"| {result.size:,} | {result.method} |"
-        if result.problem:
-            yield f"{start} {result.problem} | | | | | | |"
+        first = result.first
+        start = f"| {first.size:,} | {first.method} |"
+        if first.problem:
+            yield f"{start} {first.problem} | | | | | | |"
             continue
-        columns = (
-            f"{value:.{digits}f} | {value / reference:.2f}×"
-            for value, reference, digits in (
-                (result.seconds, own[result.size].seconds, 1),
-                (result.processor, own[result.size].processor, 1),
-                (result.peak, own[result.size].peak, 2),
-            )
-        )
-        yield f"{start} {' | '.join(columns)} | {100 * result.ari:.1f} |"
+        columns = []
+        for name, digits in (("seconds", 1), ("processor", 1), ("peak", 2)):
+            value, reference = result.mean(name), own[first.size].mean(name)
+            columns.append(f"{value:.{digits}f} | {value / reference:.2f}×")
+        yield f"{start} {' | '.join(columns)} | {result.ari} |"
 
 
 def _options() -> argparse.Namespace:
@@ -181,6 +237,8 @@ def _options() -> argparse.Namespace:
     add("--training", type=int, default=3_000, help="names to choose the others' parameters by")
     add("--workers", type=int, default=cores(), help="threads")
     add("--seed", type=int, default=0)
+    add("--seeds", type=int, default=1, help="lists of each size, drawn with seeds from --seed on")
+    add("--weights", type=Path, help="weights of the general model; by default the package's")
     add("--timeout", type=float, default=1200, help="seconds for each of the others and size")
     add("--memory", type=float, default=0.9 * all_memory, help="GB for each of the others")
     add("--folder", type=Path, help="keeps names and parameters for further runs")

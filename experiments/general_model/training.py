@@ -107,7 +107,7 @@ def learn(
     used = cap(used, settings, seed)
     parts = split(used, settings, seed)
     report(f"{len(used)} lists, {sum(map(len, used.values())):,} entities")
-    tables = _tables(parts.encoder, phrases, parts, teacher, settings, seed, device)
+    tables = learn_tables(parts.encoder, phrases, parts, teacher, settings, seed, device)
     report("learned the encoder and the weights of words")
     pairs = [
         candidate_pairs(vocabulary, *tables, teacher)
@@ -117,7 +117,7 @@ def learn(
     group_tables = []
     for number, group in enumerate(groups):
         known = leave_out(parts.encoder, group, used, settings.excluded_letters)
-        encoder, words = _tables(known, phrases, parts, teacher, settings, seed, device)
+        encoder, words = learn_tables(known, phrases, parts, teacher, settings, seed, device)
         group_tables.append((encoder, words))
         own = {source: parts.classifier[source] for source in group}
         pairs += [
@@ -143,7 +143,7 @@ def learn(
     ]
 
 
-def _tables(
+def learn_tables(
     known: Lists,
     phrases: Sequence[str],
     parts: Parts,
