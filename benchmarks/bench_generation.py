@@ -2,10 +2,10 @@
 
     python -m benchmarks.bench_generation --data DIR       # DIR holds the paper's NYT files
     python -m benchmarks.bench_generation                  # takes them from the cache
-    python -m benchmarks.bench_generation --data DIR --made-up 6400 --every 16
+    python -m benchmarks.bench_generation --data DIR --larger 6400 --every 16
 
-NYT has some 2,700 training terms with vectors; larger vocabularies are made up, with a model that
-is trained on other made-up sets. There the plain program makes one step in `--every` only, from the
+NYT has some 2,700 training terms with vectors; larger vocabularies have each of them several times,
+with noise on its vector. There the plain program makes one step in `--every` only, from the
 sets that ours has before it, and its seconds are multiplied: each step must lead to our result.
 
 All seconds are those of the processor, with one thread, so that other work on the machine counts
@@ -23,23 +23,23 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
 import torch
 
 from benchmarks.plain import count_wrong_steps, plain_epoch, plain_generation
-from benchmarks.synthetic import make_vocabulary
 from synsetmine.errors import in_one_line
 from synsetmine.io.downloads import fetch_dataset
 from synsetmine.io.sets import read_sets
 from synsetmine.models import generate_sets
 from synsetmine.models.paper.network import SetScorer
-from synsetmine.models.paper.settings import PRESETS, TrainingSettings
+from synsetmine.models.paper.settings import PRESETS
 from synsetmine.models.paper.train import _Run, train_scorer
-from synsetmine.types import SynonymSets
+from synsetmine.types import SynonymSets, Term
 from synsetmine.views import TermVectors, read_vectors
 
 T = TypeVar("T")
 
-LEARNED = 2_000  # made-up terms
+NOISE = 0.3  # of a vector, in standard deviations of all entries
 
 
 def main() -> None:
@@ -53,8 +53,8 @@ def main() -> None:
         scorer = train_scorer(sets, vectors, settings).scorer
         print(f"\nset generation, NYT training terms, preset {preset}, {options.epochs} epochs")
         _generation(scorer, sets, vectors, options.terms)
-        if options.made_up:
-            _made_up_generation(replace(settings, epochs=options.epochs), options)
+        if options.larger:
+            _larger_generation(scorer, sets, vectors, options)
 
 
 def _generation(
@@ -83,20 +83,25 @@ def _generation(
         print(f"growth, {few} to {many} terms: plain n^{plain_power:.2f}, ours n^{our_power:.2f}")
 
 
-def _made_up_generation(settings: TrainingSettings, options: argparse.Namespace) -> None:
-    world = make_vocabulary(LEARNED, seed=1)
-    learned = world.sets.restrict(world.views.vectors[0].terms)
-    scorer = train_scorer(learned, world.views.vectors[0], settings).scorer
-    print(f"\nthe same, made-up terms; one step in {options.every} of the plain program")
+def _larger_generation(
+    scorer: SetScorer, sets: SynonymSets, vectors: TermVectors, options: argparse.Namespace
+) -> None:
+    """The same terms several times, each time with other noise on their vectors."""
+    print(f"\nthe same with noise; one step in {options.every} of the plain program")
     print(f"{'terms':>6} {'sets':>6} {'largest':>8} {'plain, s':>9} {'ours, s':>8} {'ratio':>7}")
-    for count in options.made_up:
-        vectors = make_vocabulary(count, seed=2).views.vectors[0]
-        terms = vectors.terms
-        ours, mined = _best_of(1, partial(generate_sets, scorer, vectors, terms))
+    known = [term for term in vectors.terms if term in sets]
+    for count in options.larger:
+        rng = np.random.default_rng(count)
+        drawn = rng.permutation(np.arange(count) % len(known))
+        rows = vectors.matrix[vectors.rows(known)][drawn]
+        rows = rows + NOISE * rows.std() * rng.standard_normal(rows.shape, np.float32)
+        terms = [Term(known[row].surface, str(place)) for place, row in enumerate(drawn.tolist())]
+        noisy = TermVectors(tuple(terms), rows.astype(np.float32))
+        ours, mined = _best_of(1, partial(generate_sets, scorer, noisy, terms))
         place = {term: number for number, term in enumerate(terms)}
         result = [[place[term] for term in members] for members in mined.sets]
         plain, wrong = _best_of(
-            1, partial(count_wrong_steps, scorer, vectors.matrix, result, options.every)
+            1, partial(count_wrong_steps, scorer, noisy.matrix, result, options.every)
         )
         if wrong:
             raise SystemExit(f"{wrong} steps of the plain program lead elsewhere")
@@ -143,7 +148,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, help="folder with train-cold.set and combined.embed")
     parser.add_argument("--preset", nargs="+", default=["paper", "released-nyt"])
     parser.add_argument("--epochs", type=int, default=40, help="of the model to generate with")
-    parser.add_argument("--made-up", nargs="+", type=int, default=[], help="made-up terms")
+    parser.add_argument("--larger", nargs="+", type=int, default=[], help="terms with noise")
     parser.add_argument("--every", type=int, default=16, help="steps of which one is compared")
     parser.add_argument("--terms", nargs="+", type=int, default=[400, 800, 1600, 2600])
     return parser.parse_args()

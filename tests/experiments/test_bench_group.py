@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -22,10 +24,14 @@ from benchmarks.names import (
     phrases_in_context,
     read_entities,
 )
+from experiments.name_lists.heldout import letters
+from experiments.unseen_names import _drawn_names, _without
 from synsetmine.errors import DataError
 from synsetmine.normalization import name_key
+from tests.support.sparkparts import skip_without_spark
 
 ROOT = Path(__file__).parents[2]
+WEIGHTS = ROOT / "src" / "synsetmine" / "models" / "general" / "weights"
 ENTITIES = [["USA", "United States"], ["usa", "US of A"], ["Paris"], ["WHO", " ", "World Health"]]
 
 
@@ -133,7 +139,8 @@ def test_only_labelled_names_are_scored() -> None:
 @pytest.mark.parametrize("contexts", [False, True])
 def test_bench_group_measures_each_method(abstracts: Path, tmp_path: Path, contexts: bool) -> None:
     options = ["--sizes", "200", "400", "--training", "200", "--folder", str(tmp_path)]
-    options += ["--contexts", str(abstracts)] if contexts else []
+    options += ["--contexts", str(abstracts)] if contexts else ["--seeds", "2"]
+    options += [] if contexts else ["--weights", str(WEIGHTS)]
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.bench_group", *options, "--methods", "agglomerative"],
         cwd=ROOT,
@@ -145,3 +152,33 @@ def test_bench_group_measures_each_method(abstracts: Path, tmp_path: Path, conte
     lines = done.stdout.split("| names |")[1].splitlines()[2:]
     assert len(lines) == 2 * 2
     assert all("×" in line for line in lines)
+    assert all(("±" in line) != contexts for line in lines)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_bench_group_spark_finds_nearly_the_sets_of_one_machine() -> None:
+    skip_without_spark()
+    options = ["--sizes", "1500", "--cell", "300", "--partitions", "2", "--whole"]
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.bench_group_spark", *options],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    stages = re.findall(r"^\| (\w+) \| ([\d,]+) \|", done.stdout, re.MULTILINE)
+    rows = {name: int(count.replace(",", "")) for name, count in stages}
+    assert (rows["names"], rows["centres"]) == (1500, 5)
+    assert 1500 < rows["cells"] <= 3000
+    (same,) = re.findall(r"with the whole: ([\d.]+)", done.stdout)
+    assert float(same) > 90
+
+
+def test_unseen_weights_leave_out_entities_with_a_name_of_the_benchmark(lists: Path) -> None:
+    options = argparse.Namespace(lists=lists, names=2, seeds=1, first_seed=0, training=1)
+    drawn = _drawn_names(options)
+    names = listed_names(lists, 2, 0).names + listed_names(lists, 1, 1_000_000).names
+    assert drawn == {letters(name) for name in names}
+    kept = _without({"all": [[*names[:1], "another"], ["Rome", "Roma"]]}, drawn)
+    assert kept == {"all": [["Rome", "Roma"]]}

@@ -6,10 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from synsetmine.errors import ModelError
 from synsetmine.text.tokens import name_words
-from synsetmine.views.strings import StaticEncoder, ngram_buckets, word_pieces
+from synsetmine.views.strings import (
+    _NAMES_AT_ONCE,
+    StaticEncoder,
+    add_words,
+    ngram_buckets,
+    word_pieces,
+)
 
 PIECES = ("heart", "at", "##tack", "##s", "a", "##b")
 
@@ -53,6 +60,20 @@ def test_a_name_is_the_sum_of_its_words(names: list[str]) -> None:
         length = np.linalg.norm(total)
         expected = total / length if length > 0 else total
         assert vector == pytest.approx(expected, abs=1e-4)
+
+
+def test_sums_of_words_come_as_unit_rows_and_lengths() -> None:
+    """Also in the second block of names, and for names without words."""
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal((6, 4)).astype(np.float32)
+    counts = sparse.random_array((_NAMES_AT_ONCE + 50, 6), density=0.2, format="csr", rng=rng)
+    rows, lengths = add_words(counts, vectors)
+    expected = counts.toarray() @ vectors
+    assert np.allclose(rows * lengths[:, None], expected, atol=1e-5)
+    assert np.allclose(lengths, np.linalg.norm(expected, axis=1), atol=1e-5)
+    empty = ~expected.any(axis=1)
+    assert empty.any()
+    assert not rows[empty].any()
 
 
 def test_tables_without_room_for_ngrams_are_refused() -> None:
