@@ -26,6 +26,7 @@ import argparse
 import os
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -62,6 +63,8 @@ PAIRS = "one string, other string, probability float"
 def main() -> None:
     options = _options()
     os.environ["OMP_NUM_THREADS"] = "1"  # the workers inherit it: each has one core
+    # Spark warns of a pandas that it does not know; we use none.
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
     print(f"{options.master}, cells of {options.cell:,} names, seed {options.seed}\n")
     for size in options.sizes:
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
