@@ -29,16 +29,16 @@ class Cost:
         """Of grouping so many different names; a sentence encoder comes on top."""
         if contexts:
             return cls(1 + 390e-6 * names, 0.6e9 + 13e3 * names)
-        return cls(1 + 145e-6 * names, 0.42e9 + 6e3 * names)
+        return cls(1 + 190e-6 * names, 0.4e9 + 4.6e3 * names)
 
     @classmethod
     def of_run(cls, corpus: Iterable[Path], kb: Path) -> Cost:
         """Of a run with the default model, by the sizes of its files."""
         names = _size(kb) / BYTES_A_NAME
         text = sum(map(_size, corpus))
-        seconds = 10 + 1.2e-6 * text + 0.8e-3 * min(names, 150_000) + 0.1e-3 * names
+        seconds = 5 + 1.9e-6 * text + 0.22e-3 * min(names, 150_000) + 0.08e-3 * names
         words = 0.07e9 * (text / 1e6) ** 0.76  # new ones come more and more slowly
-        return cls(seconds, 1.1e9 + 2.2e3 * names + words)
+        return cls(seconds, 1.35e9 + 2.2e3 * names + words)
 
     @property
     def is_small(self) -> bool:
