@@ -180,5 +180,5 @@ def test_unseen_weights_leave_out_entities_with_a_name_of_the_benchmark(lists: P
     drawn = _drawn_names(options)
     names = listed_names(lists, 2, 0).names + listed_names(lists, 1, 1_000_000).names
     assert drawn == {letters(name) for name in names}
-    kept = _without({"all": [[*names[:1], "another"], ["Rome", "Roma"]]}, drawn)
-    assert kept == {"all": [["Rome", "Roma"]]}
+    kept = _without({"all": [(names[0], "another"), ("Rome", "Roma")]}, drawn)
+    assert kept == {"all": [("Rome", "Roma")]}

@@ -46,7 +46,8 @@ def test_a_run_is_judged_by_its_files(tmp_path: Path) -> None:
 def test_what_does_not_fit_is_refused_with_advice() -> None:
     large = Cost.of_group(3_000_000)
     large.check_memory("group parts", 20 * 10**9)
-    with pytest.raises(SynsetmineError, match=r"about 10 min and 14\.2 GB of memory, and only 8\.0"):
+    refused = r"about 10 min and 14\.2 GB of memory, and only 8\.0"
+    with pytest.raises(SynsetmineError, match=refused):
         large.check_memory("group parts", 8 * 10**9)
 
 

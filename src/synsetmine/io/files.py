@@ -86,7 +86,11 @@ def check_folder(folder: Path) -> None:
 
 def check_plain(path: Path) -> None:
     """Refuse a link, a pipe or a device in a run or model folder, which may come from others."""
-    if path.is_symlink() or (path.exists() and not path.is_file()):
+    try:
+        mode = path.lstat().st_mode  # one look: another process may delete the file after it
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    if not stat.S_ISREG(mode):
         problem = "this is not a regular file; no other is opened in a run or model folder"
         raise DataError(problem, path=path)
 

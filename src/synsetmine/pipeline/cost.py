@@ -29,7 +29,7 @@ class Cost:
         """Of grouping so many different names; a sentence encoder comes on top."""
         if contexts:
             return cls(1 + 390e-6 * names, 0.6e9 + 13e3 * names)
-        return cls(1 + 190e-6 * names, 0.4e9 + 4.6e3 * names)
+        return cls(1 + 190e-6 * names, 0.36e9 + 4.6e3 * names)
 
     @classmethod
     def of_run(cls, corpus: Iterable[Path], kb: Path) -> Cost:
