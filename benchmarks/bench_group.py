@@ -188,7 +188,7 @@ class _Results:
 
     @property
     def first(self) -> Result:
-        """The first that failed, if one did."""
+        """The first that failed, or else the first."""
         return next((result for result in self.each if result.problem), self.each[0])
 
     def mean(self, name: str) -> float:

@@ -12,8 +12,8 @@ from pathlib import Path
 class Watch:
     """The most memory that this process and each below it had, in MB; looked up now and then.
 
-    Memory that several processes share counts for each of them. `together` is the most that this
-    process and its Python workers had at one time; there shared memory counts once.
+    Memory that several processes share counts for each of them. `together` is the most that all
+    processes but those of Java had at one time; there shared memory counts once.
     """
 
     driver: float = 0

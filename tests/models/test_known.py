@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from synsetmine.errors import DataError
 from synsetmine.io.sets import Decision
+from synsetmine.models import generate_sets
 from synsetmine.models.known import (
     LEAST,
     Candidate,
@@ -23,8 +25,10 @@ from synsetmine.models.known import (
     read_candidates,
     write_candidates,
 )
+from synsetmine.models.paper.network import SetScorer
 from synsetmine.models.task import MiningResult, joins, with_known
 from synsetmine.types import SynonymSets, Term
+from synsetmine.views import TermVectors
 from tests.support.strategies import known_sets
 
 HEART, LUNG = ("heart failure", "cardiac failure"), ("lung cancer",)
@@ -221,3 +225,10 @@ def test_new_terms_are_judged_as_the_set_that_they_join() -> None:
     assert sets.probabilities([B], [lung, heart, C], among_new) == pytest.approx([0.3, 0, 0.7])
     assert sets.near_terms([B]) == [lung]
     assert sets.probabilities([B, D], [lung], among_new) == pytest.approx([0.15])
+
+
+def test_the_papers_model_refuses_assigned_terms() -> None:
+    """It would leave the known sets out."""
+    vectors = TermVectors((A, B), np.eye(2, dtype=np.float32))
+    with pytest.raises(DataError, match="takes known sets as they are"):
+        generate_sets(SetScorer(dimension=2), vectors, [A, B], seeds=known(A=[("H", 0.9)]))

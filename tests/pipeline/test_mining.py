@@ -21,6 +21,7 @@ from synsetmine.pipeline.mining import (
     accepted_names,
     describe_joins,
 )
+from synsetmine.pipeline.model_stages import _assigned_seeds
 from synsetmine.pipeline.report.findings import percent
 from synsetmine.runs import MinedTerm
 from synsetmine.runs.results import description
@@ -209,3 +210,14 @@ def test_accepted_names_are_described_as_reviewers_saw_them() -> None:
     assert (first.kind, first.relation, first.nearest) == ("abbreviation", "exact", "heart failure")
     assert second == accepted[1]
     assert accepted_names(known, known, earlier) == []
+
+
+def test_what_reviewers_said_does_not_help_to_find_entities_that_are_held_out() -> None:
+    others = KNOWN.pick([0])
+    assigned = KnownSets(others, {})
+    mined = KnownSets(KNOWN, {}, without_held_out=assigned)
+    assert _assigned_seeds(mined, others) is assigned
+    reviewed = KnownSets(SynonymSets.of([[*HEART, Term("high temperature")]], ["D1"]), {})
+    assert _assigned_seeds(replace(mined, without_held_out=reviewed), others) is others
+    assert _assigned_seeds(reviewed, others) is others  # of sets that reviewers made
+    assert _assigned_seeds(None, others) is others

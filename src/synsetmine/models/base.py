@@ -301,10 +301,11 @@ def generate_sets(
     A set is extended while its probability is above `threshold`. `seeds` are known sets that terms
     may join; they keep their ids and terms. With the general model a term joins one of them if its
     probability is at least `known_threshold`, and the other terms are grouped among themselves.
-    Seeds with the ids in `held_out` teach nothing. Known sets of an earlier result are seeds whose
-    new terms are assigned already. `max_sets` limits the number of sets, including seeds. A term
-    that the model cannot judge is a set of its own, beyond that limit, and is listed. `cannot_link`
-    pairs never share a set, even if that exceeds `max_sets`, unless a seed has both terms.
+    Seeds with the ids in `held_out` teach nothing. `KnownSets` of an earlier result are seeds whose
+    new terms are assigned already, whatever `held_out` says. `max_sets` limits the number of sets,
+    including seeds. A term that the model cannot judge is a set of its own, beyond that limit, and
+    is listed. `cannot_link` pairs never share a set, even if that exceeds `max_sets`, unless a seed
+    has both terms.
 
     The paper's model takes the terms in the order of the vocabulary, and its result depends on
     that order. `device` is that of `SetModel.prepare`. `progress` is True for a progress bar, or a

@@ -132,7 +132,8 @@ class KnownSets:
     sets: SynonymSets
     candidates: Mapping[Term, Sequence[Candidate]] = field(hash=False)
     rehearsal: Rehearsal | None = field(default=None, repr=False, compare=False)
-    # The same as if the sets held out were unknown, and their names new terms
+    # The same without the sets held out: their names are new terms, and no term has one of them
+    # as a candidate. What the other terms have is not looked for again.
     without_held_out: KnownSets | None = field(default=None, repr=False, compare=False)
 
     @cached_property

@@ -32,7 +32,7 @@ from synsetmine.models import (
     load_model,
     save_model,
 )
-from synsetmine.models.known import write_candidates
+from synsetmine.models.known import KnownSets, write_candidates
 from synsetmine.pipeline.mining import (
     NO_SETS,
     MineResult,
@@ -304,9 +304,6 @@ def mine_sets(settings: MineSettings, context: StageContext, *, reviews: Path | 
     write_sets(at.mined, _in_corpus(mined.sets, informed.sets, here))
     write_trace(at.trace, mined.trace)
     predicted, others = NO_SETS, _without(names, test)
-    known = mined.known
-    if known is not None and known.without_held_out is not None:
-        known = known.without_held_out
     if test:
         predicted = generate_sets(
             model,
@@ -314,12 +311,22 @@ def mine_sets(settings: MineSettings, context: StageContext, *, reviews: Path | 
             [*ordered, *_rare_terms(test, vocabulary)],
             threshold=threshold_of(model, settings),
             known_threshold=settings.known_threshold,
-            seeds=others if known is None else known,
+            seeds=_assigned_seeds(mined.known, others),
             device=context.device,
             progress=context.progress,
         ).sets
     write_sets(at.mined_without_test, _in_corpus(predicted, others, here))
     return result
+
+
+def _assigned_seeds(known: KnownSets | None, others: SynonymSets) -> SynonymSets | KnownSets:
+    """The sets that are not held out, with the terms that mining assigned to them.
+
+    Where reviews changed the sets of mining, those without reviews: what people said of an entity
+    that is held out must not help to find it.
+    """
+    assigned = None if known is None else known.without_held_out
+    return assigned if assigned is not None and assigned.sets == others else others
 
 
 def _names_of_entities(at: Artefacts, vocabulary: Vocabulary) -> SynonymSets:

@@ -132,14 +132,14 @@ class Grouping:
     judged: JudgeReport | None = None  # what a language model was asked
     # Of each row of the list: the position of its set, or of its name alone after all sets.
     rows: tuple[int | None, ...] = field(default=(), compare=False)
-    compare: Callable[[], ComparedTerms] | None = field(default=None, compare=False)
+    make_compared: Callable[[], ComparedTerms] | None = field(default=None, compare=False)
     known_ids: Mapping[int, str] = field(default_factory=dict)  # of known names that stand alone
     taken_ids: frozenset[str] = frozenset()  # of all known sets
 
     @cached_property
     def compared(self) -> ComparedTerms | None:
         """What a plan needs; for a million names it takes seconds."""
-        return None if self.compare is None else self.compare()
+        return None if self.make_compared is None else self.make_compared()
 
     @cached_property
     def every_set(self) -> tuple[NameSet, ...]:

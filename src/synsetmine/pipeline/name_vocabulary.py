@@ -293,13 +293,13 @@ class GroupingBuilder:
             threshold=threshold,
             counts=self._counts(),
             rows=tuple(None if key is None else position_of[key] for key in vocabulary.keys),
-            compare=partial(self._compare_terms, explainer, keys_of, len(sets)),
+            make_compared=partial(self._compare_terms, explainer, keys_of, len(sets)),
             known_ids={position: i for position, (_, _, i) in enumerate(alone) if i is not None},
             taken_ids=frozenset(self._known),
         )
 
     def _compare_terms(
-        self, explainer: PairExplainer, keys_of: Sequence[Sequence[_Key]], sets: int
+        self, explainer: PairExplainer, keys_of: Sequence[Sequence[_Key]], set_count: int
     ) -> ComparedTerms:
         vocabulary = self._vocabulary
         terms: list[tuple[Term, ...]] = []
@@ -314,7 +314,7 @@ class GroupingBuilder:
         rows = zip(vocabulary.keys, vocabulary.spellings, strict=True)
         members = tuple(None if key is None else position[key, text] for key, text in rows)
         known = tuple(vocabulary.known)
-        return ComparedTerms(explainer, tuple(terms[:sets]), tuple(types), members, known)
+        return ComparedTerms(explainer, tuple(terms[:set_count]), tuple(types), members, known)
 
     def _rank(self, key: _Key) -> tuple[Any, ...]:
         node = self._vocabulary.node(key)

@@ -57,7 +57,7 @@ class Assignments:
     probabilities: Doubles  # (entries,)
     nearest: Positions  # (entries,), the number of the nearest known name of the set
     rehearsal: Rehearsal
-    # Of the names of the sets held out and the terms, as if these sets were unknown
+    # Without the sets held out: their names are assigned too, and the terms to other sets only
     without_held_out: Assignments | None = None
 
     def of(self, number: int) -> Iterator[tuple[int, float, int]]:
@@ -75,7 +75,7 @@ def assign(
     encoder: StaticEncoder | None = None,  # its vectors are tuned to the known sets
     contexts: Sequence[Floats] = (),  # from a corpus: rows of the known names, then of the terms
     evidence: Evidence | None = None,
-    held_out: Container[int] = (),  # numbers of sets that the rehearsal may not use
+    held_out: Container[int] = (),  # numbers of sets that teach nothing; see `Assignments`
     settings: AssignmentSettings | None = None,
     threads: int = 1,
     progress: Progress | None = None,
@@ -168,7 +168,7 @@ def _rehearse(
         starts = np.cumsum([len(one.left) for one in pairs])[:-1]
         parts = zip(pairs, np.split(scores, starts), strict=True)
         sets = [view.sets(*part) for part in parts]
-        return _Assigner(networks, _Calibration.fit(rounds, sets, settings, threads))
+        return _Assigner(networks, _Calibration.fit(rounds, sets, settings))
 
 
 @dataclass(frozen=True, eq=False)
@@ -417,7 +417,6 @@ class _Calibration:
         rounds: Sequence[_Round],
         candidates: Sequence[CandidateSets],  # of each round
         settings: AssignmentSettings,
-        threads: int,
     ) -> _Calibration:
         """Learn from all candidate sets of the hidden names.
 
@@ -452,8 +451,8 @@ class _Calibration:
             right = np.where(true, values, 1 - values)
             return -float(weight @ np.log(np.maximum(right, 1e-9)))
 
-        held_out_values = in_threads(held_out, settings.penalties, threads)
-        choices = dict(zip(settings.penalties, held_out_values, strict=True))
+        # In threads, scikit-learn's changes of the filters of warnings would mix.
+        choices = {penalty: held_out(penalty) for penalty in settings.penalties}
         penalty = min(choices, key=lambda choice: loss(choices[choice]))
         values = choices[penalty]
         best = np.lexsort((-values, queries))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -60,8 +60,12 @@ class CandidatePairs:
         return CandidatePairs(self.left[kept], self.right[kept], self.features[kept])
 
     def followed_by(self, other: CandidatePairs) -> CandidatePairs:
-        columns = ((getattr(p, f.name) for p in (self, other)) for f in fields(self))
-        return CandidatePairs(*(np.concatenate([*column]) for column in columns))
+        """These pairs, then the others."""
+        return CandidatePairs(
+            np.concatenate([self.left, other.left]),
+            np.concatenate([self.right, other.right]),
+            np.concatenate([self.features, other.features]),
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -122,12 +122,14 @@ class GeneralModel:
         held_out: Container[str] = (),
         progress: Progress | None = None,
     ) -> KnownSets:
-        """The known sets that terms may belong to; see `assignment`.
+        """The known sets that terms may belong to, also without those held out; see `assignment`.
 
         Without a rehearsal, or where strings are not looked at, f(S, t) decides: `nearest_sets`.
         """
         left_out = {label for label, set_id in enumerate(sets.ids) if set_id in held_out}
-        others = sets.pick(label for label in range(len(sets)) if label not in left_out)
+        others = sets
+        if left_out:
+            others = sets.pick(label for label in range(len(sets)) if label not in left_out)
         if not self._strings:
             return self._nearest_sets(terms, sets, others, views)
         known = [term for members in sets for term in members]
@@ -153,19 +155,19 @@ class GeneralModel:
             return self._nearest_sets(terms, sets, others, views)
         everyone = [*known, *new]
 
-        def candidates(found: Assignments) -> dict[Term, list[Candidate]]:
+        def candidates_of(some: Assignments) -> dict[Term, list[Candidate]]:
             return {
                 everyone[name]: [
                     Candidate(sets.ids[label], probability, known[nearest].surface)
-                    for label, probability, nearest in found.of(number)
+                    for label, probability, nearest in some.of(number)
                 ]
-                for number, name in enumerate(found.names.tolist())
+                for number, name in enumerate(some.names.tolist())
             }
 
         without = None
         if assignments.without_held_out is not None:
-            without = KnownSets(others, candidates(assignments.without_held_out))
-        return KnownSets(sets, candidates(assignments), assignments.rehearsal, without)
+            without = KnownSets(others, candidates_of(assignments.without_held_out))
+        return KnownSets(sets, candidates_of(assignments), assignments.rehearsal, without)
 
     def _nearest_sets(
         self, terms: Sequence[Term], sets: SynonymSets, others: SynonymSets, views: TermViews

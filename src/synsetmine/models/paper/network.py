@@ -154,13 +154,16 @@ class SetScorer(nn.Module):
         vocabulary: Iterable[TermLike],
         views: TermVectors | TermViews,
         *,
-        known: KnownSets | None = None,  # noqa: ARG002
+        known: KnownSets | None = None,
         device: str | None = None,
         progress: Progress | None = None,  # noqa: ARG002
     ) -> PreparedScorer:
         """The model over a vocabulary, on `device` or where its weights are."""
         views = TermViews.of(views)
         self.check(views)
+        if known is not None:
+            problem = "the paper's model takes known sets as they are; pass their `sets` as seeds"
+            raise DataError(problem, value=known)
         scorer = self
         if device is not None and torch.device(device).type != self.device.type:
             scorer = deepcopy(self).to(device)
