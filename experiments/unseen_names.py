@@ -16,12 +16,12 @@ import time
 from pathlib import Path
 
 from benchmarks.names import listed_names
-from experiments.general_model.lists import Lists, cap, read_lists, read_phrases, split
+from experiments.general_model.lists import cap, read_lists, read_phrases, split
 from experiments.general_model.minilm import MiniLM
 from experiments.general_model.pair_classifier import KINDS
 from experiments.general_model.settings import GeneralSettings
 from experiments.general_model.training import Weights, check_folder, learn_tables, write_weights
-from experiments.name_lists.heldout import letters
+from experiments.name_lists.heldout import held_out, name_hash, without_heldout
 from synsetmine.models.general import load_general
 from synsetmine.views.encoder import find_encoder
 
@@ -36,13 +36,14 @@ def main() -> None:
         settings = settings.with_steps(options.steps)
     lists = read_lists(options.lists, skipped=settings.skipped)
     drawn = _drawn_names(options)
-    lists = cap(_without(lists, drawn), settings, options.seed)
+    kept = {source: without_heldout(entities, drawn) for source, entities in lists.items()}
+    lists = cap(kept, settings, options.seed)
     print(f"{len(drawn):,} names left out, {sum(map(len, lists.values())):,} entities stay")
     parts = split(lists, settings, options.seed)
     teacher = MiniLM.load(Path(find_encoder(options.teacher)), options.device, settings)
     tables = learn_tables(
         parts.encoder,
-        [phrase for phrase in read_phrases(options.lists) if letters(phrase) not in drawn],
+        [phrase for phrase in read_phrases(options.lists) if not held_out([phrase], drawn)],
         parts,
         teacher,
         settings,
@@ -61,21 +62,14 @@ def main() -> None:
 
 
 def _drawn_names(options: argparse.Namespace) -> frozenset[str]:
-    """The letters of all names that the benchmark draws."""
+    """The hashes of all names that the benchmark draws."""
     draws = [*((options.names, options.first_seed + n) for n in range(options.seeds))]
     draws.append((options.training, options.first_seed + TRAINING_SEED))
     return frozenset(
-        letters(name)
+        name_hash(name)
         for count, seed in draws
         for name in listed_names(options.lists, count, seed).names
     )
-
-
-def _without(lists: Lists, drawn: frozenset[str]) -> Lists:
-    return {
-        source: [names for names in entities if drawn.isdisjoint(map(letters, names))]
-        for source, entities in lists.items()
-    }
 
 
 def _options() -> argparse.Namespace:

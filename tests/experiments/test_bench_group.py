@@ -24,8 +24,8 @@ from benchmarks.names import (
     phrases_in_context,
     read_entities,
 )
-from experiments.name_lists.heldout import letters
-from experiments.unseen_names import _drawn_names, _without
+from experiments.name_lists.heldout import name_hash, without_heldout
+from experiments.unseen_names import _drawn_names
 from synsetmine.errors import DataError
 from synsetmine.normalization import name_key
 from tests.support.sparkparts import skip_without_spark
@@ -183,6 +183,6 @@ def test_unseen_weights_leave_out_entities_with_a_name_of_the_benchmark(lists: P
     options = argparse.Namespace(lists=lists, names=2, seeds=1, first_seed=0, training=1)
     drawn = _drawn_names(options)
     names = listed_names(lists, 2, 0).names + listed_names(lists, 1, 1_000_000).names
-    assert drawn == {letters(name) for name in names}
-    kept = _without({"all": [(names[0], "another"), ("Rome", "Roma")]}, drawn)
-    assert kept == {"all": [("Rome", "Roma")]}
+    assert drawn == {name_hash(name) for name in names}
+    kept = without_heldout([(names[0], "another"), ("Rome", "Roma")], drawn)
+    assert kept == [("Rome", "Roma")]

@@ -87,14 +87,10 @@ def check_folder(folder: Path) -> None:
 def check_plain(path: Path) -> None:
     """Refuse a link, a pipe or a device in a run or model folder, which may come from others."""
     try:
-        mode = path.lstat().st_mode  # one look: another process may delete the file after it
-    except ValueError:  # a null byte, which whoever opens it reports
-        return
-    except OSError as error:
-        if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
-            raise
-        return
-    if not stat.S_ISREG(mode):
+        is_plain = stat.S_ISREG(path.lstat().st_mode)  # one look: it may be gone after that
+    except (OSError, ValueError):
+        return  # whoever opens it says what is wrong
+    if not is_plain:
         problem = "this is not a regular file; no other is opened in a run or model folder"
         raise DataError(problem, path=path)
 

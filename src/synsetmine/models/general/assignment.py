@@ -22,7 +22,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from synsetmine.engines.workers import in_threads
 from synsetmine.models.general.candidate_sets import (
     CandidatePairs,
     CandidateSets,
@@ -96,7 +95,7 @@ def assign(
     steps = len(rounds) + 4
     tell(1, steps)
     report = lambda done: tell(1 + done, steps)  # noqa: E731
-    assigner = _rehearse(view, rounds, known.labels, settings, threads, report)
+    assigner = _rehearse(view, rounds, known.labels, settings, report)
     if assigner is None:
         return None
     new = len(known.names) + np.arange(len(terms))
@@ -148,7 +147,6 @@ def _rehearse(
     rounds: Sequence[_Round],
     labels: Positions,
     settings: AssignmentSettings,
-    threads: int,
     tell: Callable[[int], None],  # how many of the rounds, and of the networks, are done
 ) -> _Assigner | None:
     """Learn from all rounds; None if right or wrong pairs are missing."""
@@ -163,7 +161,7 @@ def _rehearse(
     if not examples.have_both_outcomes:
         return None
     with threadpool_limits(1, "blas"):  # sums of several threads differ in their last digits
-        networks, scores = _cross_fit(examples, settings, threads)
+        networks, scores = _cross_fit(examples, settings)
         tell(len(rounds) + 1)
         starts = np.cumsum([len(one.left) for one in pairs])[:-1]
         parts = zip(pairs, np.split(scores, starts), strict=True)
@@ -374,7 +372,9 @@ class _Network:
             n_iter_no_change=settings.epochs + 1,
             random_state=settings.seed,
         )
-        network.fit(scale(features), true, sample_weight=weights)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the number of epochs is meant
+            network.fit(scale(features), true, sample_weight=weights)
         return cls(scale, tuple(network.coefs_), tuple(network.intercepts_), settings)
 
     def log_odds(self, features: Floats) -> Doubles:
@@ -385,18 +385,13 @@ class _Network:
         return np.clip(logits, -self.settings.limit, self.settings.limit)
 
 
-def _cross_fit(
-    examples: _Examples, settings: AssignmentSettings, threads: int
-) -> tuple[list[_Network], Doubles]:
+def _cross_fit(examples: _Examples, settings: AssignmentSettings) -> tuple[list[_Network], Doubles]:
     """Two networks, each of which judges the pairs that the other has learned from."""
     features, folds = examples.features, examples.folds
-
-    def fit(own: Truth) -> _Network:
-        return _Network.fit(features[own], examples.true[own], examples.weights[own], settings)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the number of epochs is meant
-        networks = [*in_threads(fit, (folds == 0, folds == 1), threads)]
+    networks = [
+        _Network.fit(features[own], examples.true[own], examples.weights[own], settings)
+        for own in (folds == 0, folds == 1)
+    ]
     scores = np.empty(len(folds))
     for number in (0, 1):
         scores[folds == number] = networks[1 - number].log_odds(features[folds == number])
@@ -451,7 +446,6 @@ class _Calibration:
             right = np.where(true, values, 1 - values)
             return -float(weight @ np.log(np.maximum(right, 1e-9)))
 
-        # In threads, scikit-learn's changes of the filters of warnings would mix.
         choices = {penalty: held_out(penalty) for penalty in settings.penalties}
         penalty = min(choices, key=lambda choice: loss(choices[choice]))
         values = choices[penalty]
